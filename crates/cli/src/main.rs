@@ -1,0 +1,2 @@
+//! The program `portolan`.
+fn main() {}

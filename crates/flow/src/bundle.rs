@@ -1,0 +1,261 @@
+//! From sockets to edges: find the listening port of each connection, drop the other one, add up.
+//!
+//! A method that sees whole connections hands over one [`Observation`] per socket. Two sockets
+//! with mirrored addresses are the two ends of one connection on this host; they are paired
+//! exactly, ephemeral ports and all, before the ports are dropped.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, SocketAddr},
+};
+
+use crate::{
+    Counters, End, Flow, Listener, Namespace, NetnsId, Owner, Pids, PortRange, Transport, fold,
+    listeners::{Listeners, is_service},
+};
+
+/// What a socket is doing, as far as the graph cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Accepts connections (TCP), or is bound and has no peer (UDP).
+    Listening,
+    /// A handshake is under way.
+    Opening,
+    /// Connected, also when half-closed.
+    Connected,
+    /// TIME-WAIT: over, kept by the kernel for a minute, without an owner.
+    TimeWait,
+}
+
+/// One kernel socket, as any method reports it.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// The transport protocol.
+    pub transport: Transport,
+    /// The network namespace that the socket lives in.
+    pub netns: NetnsId,
+    /// That namespace's name.
+    pub namespace: Namespace,
+    /// The socket's own address and port.
+    pub local: SocketAddr,
+    /// The peer's address and port; ignored for [`Phase::Listening`].
+    pub remote: SocketAddr,
+    /// What the socket is doing.
+    pub phase: Phase,
+    /// Who holds it.
+    pub owner: Owner,
+    /// The process id of the holder, where it is known.
+    pub pid: Option<u32>,
+}
+
+impl Observation {
+    fn local_end(&self) -> End {
+        End {
+            address: self.local.ip(),
+            namespace: Some(self.namespace.clone()),
+            owner: self.owner.clone(),
+            pids: self.pid.map(Pids::of).unwrap_or_default(),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::default();
+        match self.phase {
+            Phase::Listening => {}
+            Phase::Opening => counters.opening = 1,
+            Phase::Connected => counters.connections = 1,
+            Phase::TimeWait => counters.time_wait = 1,
+        }
+        counters
+    }
+
+    /// Addresses that mean something only inside one namespace pair only inside it.
+    fn pair_key(&self) -> PairKey {
+        let scope = if is_namespace_local(self.local.ip()) { self.netns } else { 0 };
+        (self.transport, scope, self.local, self.remote)
+    }
+}
+
+type PairKey = (Transport, NetnsId, SocketAddr, SocketAddr);
+
+fn is_namespace_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unicast_link_local(),
+    }
+}
+
+/// What one reading of a host's sockets comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bundle {
+    /// The edges, folded and in order.
+    pub flows: Vec<Flow>,
+    /// The listening ports, in order.
+    pub listeners: Vec<Listener>,
+}
+
+/// Collects the sockets of one reading; [`Bundler::finish`] turns them into edges.
+///
+/// Memory is proportional to the number of sockets observed.
+#[derive(Debug)]
+pub struct Bundler {
+    ephemeral: PortRange,
+    listeners: Listeners,
+    connections: Vec<Observation>,
+}
+
+/// Which of its two ends a socket is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Direction {
+    passive: bool,
+    guessed: bool,
+}
+
+impl Bundler {
+    /// An empty bundler for a host with this range of ephemeral ports.
+    #[must_use]
+    pub fn new(ephemeral: PortRange) -> Self {
+        Self { ephemeral, listeners: Listeners::default(), connections: Vec::new() }
+    }
+
+    /// Takes one socket. The order in which sockets come does not matter.
+    pub fn observe(&mut self, mut seen: Observation) {
+        seen.local.set_ip(seen.local.ip().to_canonical());
+        seen.remote.set_ip(seen.remote.ip().to_canonical());
+        self.listeners.learn_local(seen.netns, seen.local.ip());
+        if seen.phase == Phase::Listening {
+            let (port, end) = (seen.local.port(), seen.local_end());
+            self.listeners.insert(seen.netns, seen.transport, port, end);
+        } else {
+            self.connections.push(seen);
+        }
+    }
+
+    /// The edges of everything that was observed.
+    #[must_use]
+    pub fn finish(mut self) -> Bundle {
+        // Sorted, so that neither pairing nor adding up depends on the order of arrival.
+        self.connections.sort_by_key(|seen| {
+            (seen.transport, seen.netns, seen.local, seen.remote, seen.phase, seen.pid)
+        });
+        let pairs: HashMap<PairKey, usize> =
+            self.connections.iter().enumerate().map(|(at, seen)| (seen.pair_key(), at)).collect();
+        let mut flows = Vec::new();
+        for (at, seen) in self.connections.iter().enumerate() {
+            let peer = self.peer_of(&pairs, at);
+            match peer {
+                Some(peer) if peer < at => {} // counted when its peer came by
+                Some(peer) => flows.push(self.pair(seen, &self.connections[peer])),
+                None => flows.push(self.half(seen)),
+            }
+        }
+        drop(pairs);
+        Bundle { flows: fold(flows), listeners: self.listeners.into_services(self.ephemeral) }
+    }
+
+    /// The socket with the mirrored addresses, if both agree that they belong together.
+    fn peer_of(&self, pairs: &HashMap<PairKey, usize>, at: usize) -> Option<usize> {
+        let seen = &self.connections[at];
+        let (transport, scope, local, remote) = seen.pair_key();
+        // A listing that was torn by a change can show a tuple twice; only the indexed one pairs.
+        let indexed = pairs.get(&(transport, scope, local, remote)) == Some(&at);
+        let peer = *pairs.get(&(transport, scope, remote, local))?;
+        (indexed && peer != at).then_some(peer)
+    }
+
+    fn pair(&self, one: &Observation, other: &Observation) -> Flow {
+        let (one_listens, other_listens) = (self.listens(one), self.listens(other));
+        let direction = match (one_listens, other_listens) {
+            (true, false) => Direction { passive: true, guessed: false },
+            (false, true) => Direction { passive: false, guessed: false },
+            _ => self.by_ports(one),
+        };
+        let (client, server) = if direction.passive { (other, one) } else { (one, other) };
+        let mut flow = Flow {
+            transport: one.transport,
+            server_port: server.local.port(),
+            client: client.local_end(),
+            server: server.local_end(),
+            active: client.counters(),
+            passive: server.counters(),
+            guessed: direction.guessed,
+        };
+        self.name_by_listener(&mut flow.server, server);
+        flow
+    }
+
+    fn half(&self, seen: &Observation) -> Flow {
+        let reached =
+            self.listeners.reached_from(seen.netns, seen.transport, seen.remote).is_some();
+        let direction = if self.listens(seen) {
+            Direction { passive: true, guessed: false }
+        } else if reached {
+            Direction { passive: false, guessed: false }
+        } else {
+            self.by_ports(seen)
+        };
+        if direction.passive {
+            self.passive_half(seen, direction)
+        } else {
+            self.active_half(seen, direction)
+        }
+    }
+
+    fn passive_half(&self, seen: &Observation, direction: Direction) -> Flow {
+        let mut flow = Flow {
+            transport: seen.transport,
+            server_port: seen.local.port(),
+            client: End::unobserved(seen.remote.ip()),
+            server: seen.local_end(),
+            active: Counters::default(),
+            passive: seen.counters(),
+            guessed: direction.guessed,
+        };
+        self.name_by_listener(&mut flow.server, seen);
+        flow
+    }
+
+    fn active_half(&self, seen: &Observation, direction: Direction) -> Flow {
+        let mut server = End::unobserved(seen.remote.ip());
+        if let Some(end) = self.listeners.reached_from(seen.netns, seen.transport, seen.remote) {
+            server = End { address: server.address, ..end.clone() };
+        }
+        Flow {
+            transport: seen.transport,
+            server_port: seen.remote.port(),
+            client: seen.local_end(),
+            server,
+            active: seen.counters(),
+            passive: Counters::default(),
+            guessed: direction.guessed,
+        }
+    }
+
+    /// A connection that nobody has accepted yet has no owner: it is the listener's.
+    fn name_by_listener(&self, server: &mut End, seen: &Observation) {
+        if let Some(end) = self.listeners.accepting(seen.netns, seen.transport, seen.local) {
+            if server.owner == Owner::Unobserved {
+                server.pids.merge(&end.pids);
+            }
+            server.owner.or_take(&end.owner);
+        }
+    }
+
+    fn listens(&self, seen: &Observation) -> bool {
+        is_service(seen.transport, seen.local.port(), self.ephemeral)
+            && self.listeners.accepting(seen.netns, seen.transport, seen.local).is_some()
+    }
+
+    /// The direction when no listener proves it: clients have ephemeral ports, servers have not;
+    /// between equals the lower port serves.
+    fn by_ports(&self, seen: &Observation) -> Direction {
+        let (local, remote) = (seen.local.port(), seen.remote.port());
+        match (self.ephemeral.contains(local), self.ephemeral.contains(remote)) {
+            (true, false) => Direction { passive: false, guessed: false },
+            (false, true) => Direction { passive: true, guessed: true },
+            // A server without a listener is rarer than a client that chose its own port.
+            (false, false) => Direction { passive: false, guessed: true },
+            (true, true) => Direction { passive: local < remote, guessed: true },
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Who talks to whom.
+//!
+//! The crate's one idea: a dependency between services has no ephemeral port. Every method that
+//! watches TCP or UDP (a socket listing today, kernel tracing later) hands over what it saw;
+//! [`Bundler`] finds the listening port of each connection, drops the other one, and adds up; and
+//! [`fold`] joins the two halves that the two ends of one edge see. What comes out is a [`Flow`]:
+//! client, server, listening port, transport, counters.
+//!
+//! Pure: no clock, no file, no system call.
+//!
+//! Read in this order: `record.rs`, `end.rs`, `listeners.rs`, `bundle.rs`, `fold.rs`, `service.rs`,
+//! `encode.rs`.
+
+#![forbid(unsafe_code)]
+
+mod bundle;
+mod encode;
+mod end;
+mod fold;
+mod listeners;
+mod record;
+mod service;
+
+pub use bundle::{Bundle, Bundler, Observation, Phase};
+pub use encode::{RECORD_VERSION, Record};
+pub use end::{End, Namespace, Owner, PIDS_MAX, Pids, Process};
+pub use fold::fold;
+pub use listeners::{Listener, NetnsId, PortRange};
+pub use record::{Counters, Flow, Transport};
+pub use service::{service_name, service_port};
