@@ -5,12 +5,14 @@
 //! exactly, ephemeral ports and all, before the ports are dropped.
 
 use std::{
+    cmp::Ordering,
     collections::HashMap,
     net::{IpAddr, SocketAddr},
 };
 
 use crate::{
-    Counters, End, Flow, Listener, Namespace, NetnsId, Owner, Pids, PortRange, Transport, fold,
+    Counters, End, Flow, Listener, Namespace, NetnsId, Owner, Pids, PortRange, Transport,
+    fold::{fold, stays_in_namespace},
     listeners::{Listeners, is_service},
 };
 
@@ -69,19 +71,39 @@ impl Observation {
         counters
     }
 
+    /// The peer's end, of which the socket itself says no more than the address.
+    fn remote_end(&self) -> End {
+        let to_itself = self.local == self.remote;
+        if to_itself { self.local_end() } else { End::unobserved(self.remote.ip()) }
+    }
+
+    /// A total order: two that are equal in it are the same observation.
+    fn by_all(&self, other: &Self) -> Ordering {
+        let key = |seen: &Self| {
+            (seen.transport, seen.netns, seen.local, seen.remote, seen.phase, seen.pid)
+        };
+        key(self)
+            .cmp(&key(other))
+            .then_with(|| self.owner.cmp(&other.owner))
+            .then_with(|| self.namespace.cmp(&other.namespace))
+    }
+
     /// Addresses that mean something only inside one namespace pair only inside it.
     fn pair_key(&self) -> PairKey {
-        let scope = if is_namespace_local(self.local.ip()) { self.netns } else { 0 };
+        let (local, remote) = (self.local.ip(), self.remote.ip());
+        let inside =
+            stays_in_namespace(local, remote) || is_link_local(local) || is_link_local(remote);
+        let scope = if inside { self.netns } else { 0 };
         (self.transport, scope, self.local, self.remote)
     }
 }
 
 type PairKey = (Transport, NetnsId, SocketAddr, SocketAddr);
 
-fn is_namespace_local(address: IpAddr) -> bool {
+fn is_link_local(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => v4.is_loopback() || v4.is_link_local(),
-        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unicast_link_local(),
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
     }
 }
 
@@ -135,9 +157,7 @@ impl Bundler {
     #[must_use]
     pub fn finish(mut self) -> Bundle {
         // Sorted, so that neither pairing nor adding up depends on the order of arrival.
-        self.connections.sort_by_key(|seen| {
-            (seen.transport, seen.netns, seen.local, seen.remote, seen.phase, seen.pid)
-        });
+        self.connections.sort_by(Observation::by_all);
         let pairs: HashMap<PairKey, usize> =
             self.connections.iter().enumerate().map(|(at, seen)| (seen.pair_key(), at)).collect();
         let mut flows = Vec::new();
@@ -168,7 +188,7 @@ impl Bundler {
         let direction = match (one_listens, other_listens) {
             (true, false) => Direction { passive: true, guessed: false },
             (false, true) => Direction { passive: false, guessed: false },
-            _ => self.by_ports(one),
+            _ => Direction { passive: self.serves_by_port(one), guessed: true },
         };
         let (client, server) = if direction.passive { (other, one) } else { (one, other) };
         let mut flow = Flow {
@@ -185,11 +205,9 @@ impl Bundler {
     }
 
     fn half(&self, seen: &Observation) -> Flow {
-        let reached =
-            self.listeners.reached_from(seen.netns, seen.transport, seen.remote).is_some();
         let direction = if self.listens(seen) {
             Direction { passive: true, guessed: false }
-        } else if reached {
+        } else if self.reaches_listener(seen) {
             Direction { passive: false, guessed: false }
         } else {
             self.by_ports(seen)
@@ -205,7 +223,7 @@ impl Bundler {
         let mut flow = Flow {
             transport: seen.transport,
             server_port: seen.local.port(),
-            client: End::unobserved(seen.remote.ip()),
+            client: seen.remote_end(),
             server: seen.local_end(),
             active: Counters::default(),
             passive: seen.counters(),
@@ -216,8 +234,8 @@ impl Bundler {
     }
 
     fn active_half(&self, seen: &Observation, direction: Direction) -> Flow {
-        let mut server = End::unobserved(seen.remote.ip());
-        if let Some(end) = self.listeners.reached_from(seen.netns, seen.transport, seen.remote) {
+        let mut server = seen.remote_end();
+        if let Some(end) = self.reached(seen) {
             server = End { address: server.address, ..end.clone() };
         }
         Flow {
@@ -246,16 +264,46 @@ impl Bundler {
             && self.listeners.accepting(seen.netns, seen.transport, seen.local).is_some()
     }
 
-    /// The direction when no listener proves it: clients have ephemeral ports, servers have not;
-    /// between equals the lower port serves.
+    /// The listener that the socket called, where that is on this host.
+    fn reached(&self, seen: &Observation) -> Option<&End> {
+        if stays_in_namespace(seen.local.ip(), seen.remote.ip()) {
+            self.listeners.accepting(seen.netns, seen.transport, seen.remote)
+        } else {
+            self.listeners.reached_from(seen.netns, seen.transport, seen.remote)
+        }
+    }
+
+    fn reaches_listener(&self, seen: &Observation) -> bool {
+        let (local, remote) = (seen.local.port(), seen.remote.port());
+        let may_serve =
+            is_service(seen.transport, remote, self.ephemeral) || self.ephemeral.contains(local);
+        may_serve && self.reached(seen).is_some()
+    }
+
+    /// The direction of a socket whose peer was not seen, when no listener proves it. A server
+    /// without a listener is rarer than a client, whatever port that chose or calls.
     fn by_ports(&self, seen: &Observation) -> Direction {
         let (local, remote) = (seen.local.port(), seen.remote.port());
         match (self.ephemeral.contains(local), self.ephemeral.contains(remote)) {
+            // The everyday client of another host.
             (true, false) => Direction { passive: false, guessed: false },
             (false, true) => Direction { passive: true, guessed: true },
-            // A server without a listener is rarer than a client that chose its own port.
-            (false, false) => Direction { passive: false, guessed: true },
-            (true, true) => Direction { passive: local < remote, guessed: true },
+            (false, false) | (true, true) => Direction { passive: false, guessed: true },
+        }
+    }
+
+    /// Whether of a connection whose two ends were seen it is this one that serves, when no
+    /// listener proves it: clients have ephemeral ports, servers have not; between equals the
+    /// lower port serves.
+    fn serves_by_port(&self, seen: &Observation) -> bool {
+        let (local, remote) = (seen.local.port(), seen.remote.port());
+        match (self.ephemeral.contains(local), self.ephemeral.contains(remote)) {
+            (true, false) => false,
+            (false, true) => true,
+            (false, false) | (true, true) => local < remote,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -97,3 +97,6 @@ impl From<&Flow> for Record {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

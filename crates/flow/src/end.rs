@@ -177,3 +177,6 @@ impl Pids {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,10 @@
 //! knows its own process and only the address of the server, and the other way round. Halves with
 //! the same addresses, port and transport describe the same edge. What one half leaves open, the
 //! other fills in, but only where there is one candidate; where there are several, connections are
-//! attributed up to what each candidate itself reported, and the rest stays open.
+//! attributed up to what each candidate itself reported, and the rest stays open. A connection that
+//! cannot leave its namespace (loopback) is completed with nothing from another one.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, net::IpAddr};
 
 use crate::{Counters, End, Flow};
 
@@ -16,6 +17,7 @@ use crate::{Counters, End, Flow};
 /// over all records is the same before and after; folding a folded list changes nothing.
 #[must_use]
 pub fn fold(mut flows: Vec<Flow>) -> Vec<Flow> {
+    flows.iter_mut().for_each(share_namespace);
     flows.sort_by(by_addresses);
     let mut folded = Vec::new();
     let mut rest = flows.into_iter().peekable();
@@ -27,6 +29,22 @@ pub fn fold(mut flows: Vec<Flow>) -> Vec<Flow> {
         folded.append(&mut fold_group(group));
     }
     folded
+}
+
+/// Where one end's namespace must be the other's, says so.
+fn share_namespace(flow: &mut Flow) {
+    let (client, server) = (&mut flow.client, &mut flow.server);
+    if stays_in_namespace(client.address, server.address) {
+        let known = client.namespace.clone().or_else(|| server.namespace.clone());
+        client.namespace = client.namespace.take().or_else(|| known.clone());
+        server.namespace = server.namespace.take().or(known);
+    }
+}
+
+/// Whether a connection between the two never leaves a network namespace: the kernel delivers to
+/// its own addresses over loopback.
+pub(crate) fn stays_in_namespace(one: IpAddr, other: IpAddr) -> bool {
+    one == other || one.is_loopback() || other.is_loopback()
 }
 
 fn by_addresses(a: &Flow, b: &Flow) -> Ordering {
@@ -42,13 +60,22 @@ fn by_party(a: &Flow, b: &Flow) -> Ordering {
 fn fold_group(group: Vec<Flow>) -> Vec<Flow> {
     let mut group = add_up(group);
     if group.len() > 1 {
-        complete(&mut group);
-        group = add_up(group);
+        // What one end finds out can narrow down another.
+        while complete(&mut group) {
+            group = add_up(group);
+        }
+        let empty: Vec<bool> = group.iter().map(counts_nothing).collect();
         distribute(&mut group, open_client);
         distribute(&mut group, open_server);
-        group.retain(|flow| !(flow.active.is_zero() && flow.passive.is_zero()));
+        // What was empty before is an edge from history; what became empty has moved.
+        let mut was_empty = empty.into_iter();
+        group.retain(|flow| was_empty.next() == Some(true) || !counts_nothing(flow));
     }
     group
+}
+
+fn counts_nothing(flow: &Flow) -> bool {
+    flow.active.is_zero() && flow.passive.is_zero()
 }
 
 fn add_up(mut group: Vec<Flow>) -> Vec<Flow> {
@@ -63,14 +90,18 @@ fn add_up(mut group: Vec<Flow>) -> Vec<Flow> {
     sums
 }
 
-/// Fills every open end that has exactly one candidate in the group.
-fn complete(group: &mut [Flow]) {
+/// Fills every open end that has exactly one candidate in the group; says whether there was one.
+fn complete(group: &mut [Flow]) -> bool {
+    let mut changed = false;
     let clients = known_ends(group.iter().map(|flow| &flow.client));
     let servers = known_ends(group.iter().map(|flow| &flow.server));
     for flow in group {
-        fill(&mut flow.client, &clients);
-        fill(&mut flow.server, &servers);
+        changed |= fill(&mut flow.client, &clients);
+        share_namespace(flow);
+        changed |= fill(&mut flow.server, &servers);
+        share_namespace(flow);
     }
+    changed
 }
 
 fn known_ends<'a>(ends: impl Iterator<Item = &'a End>) -> Vec<End> {
@@ -80,43 +111,46 @@ fn known_ends<'a>(ends: impl Iterator<Item = &'a End>) -> Vec<End> {
     known
 }
 
-fn fill(end: &mut End, known: &[End]) {
+fn fill(end: &mut End, known: &[End]) -> bool {
     if !end.is_open() {
-        return;
+        return false;
     }
     let mut candidates = known.iter().filter(|known| end.may_be(known));
-    if let (Some(only), None) = (candidates.next(), candidates.next()) {
-        end.namespace.clone_from(&only.namespace);
-        end.owner.clone_from(&only.owner);
-    }
+    let (Some(only), None) = (candidates.next(), candidates.next()) else { return false };
+    end.namespace.clone_from(&only.namespace);
+    end.owner.clone_from(&only.owner);
+    true
 }
 
 /// Picks the open end of a record, and the counters of the end that reported it.
 type Open = fn(&mut Flow) -> OpenEnd<'_>;
 
 struct OpenEnd<'a> {
-    open: &'a End,
-    reporter: &'a End,
+    open: &'a mut End,
+    reporter: &'a mut End,
     /// What the reporter counted.
     reported: &'a mut Counters,
+    guessed: &'a mut bool,
     /// What the other end counted: the most that can be attributed.
     limit: Counters,
 }
 
 fn open_client(flow: &mut Flow) -> OpenEnd<'_> {
     OpenEnd {
-        open: &flow.client,
-        reporter: &flow.server,
+        open: &mut flow.client,
+        reporter: &mut flow.server,
         reported: &mut flow.passive,
+        guessed: &mut flow.guessed,
         limit: flow.active,
     }
 }
 
 fn open_server(flow: &mut Flow) -> OpenEnd<'_> {
     OpenEnd {
-        open: &flow.server,
-        reporter: &flow.client,
+        open: &mut flow.server,
+        reporter: &mut flow.client,
         reported: &mut flow.active,
+        guessed: &mut flow.guessed,
         limit: flow.passive,
     }
 }
@@ -125,29 +159,37 @@ fn open_server(flow: &mut Flow) -> OpenEnd<'_> {
 /// beyond what those counted at their own end.
 fn distribute(group: &mut [Flow], open: Open) {
     for from in 0..group.len() {
+        if !open(&mut group[from]).open.is_open() {
+            continue;
+        }
         for to in 0..group.len() {
-            if from == to {
-                continue;
-            }
+            // The two are the same where `from == to`.
             let Ok([source, target]) = group.get_disjoint_mut([from, to]) else { continue };
             let (source, target) = (open(source), open(target));
-            let fits = source.open.is_open()
-                && !target.open.is_open()
+            let fits = !target.open.is_open()
                 && source.open.may_be(target.open)
                 && source.reporter.same_party(target.reporter);
-            if fits {
-                shift(source.reported, target.reported, target.limit);
+            if fits && shift(source.reported, target.reported, target.limit) {
+                target.open.pids.merge(&source.open.pids);
+                target.reporter.pids.merge(&source.reporter.pids);
+                *target.guessed &= *source.guessed;
             }
         }
     }
 }
 
-fn shift(from: &mut Counters, to: &mut Counters, limit: Counters) {
+/// Whether there was anything to move. TIME-WAIT is not: only one end has it, so there is no limit.
+fn shift(from: &mut Counters, to: &mut Counters, limit: Counters) -> bool {
     let step = |from: &mut u64, to: &mut u64, limit: u64| {
         let moved = (*from).min(limit.saturating_sub(*to));
         *from -= moved;
         *to += moved;
+        moved > 0
     };
-    step(&mut from.connections, &mut to.connections, limit.connections);
-    step(&mut from.opening, &mut to.opening, limit.opening);
+    let connections = step(&mut from.connections, &mut to.connections, limit.connections);
+    let opening = step(&mut from.opening, &mut to.opening, limit.opening);
+    connections || opening
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,8 @@ mod bundle;
 mod encode;
 mod end;
 mod fold;
+#[cfg(test)]
+mod generators;
 mod listeners;
 mod record;
 mod service;

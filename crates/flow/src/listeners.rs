@@ -50,8 +50,8 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Adds a listener. The same address bound by several owners (`SO_REUSEPORT`, or a socket
-    /// passed on by systemd) stays one listener with several process ids; the first owner names it.
+    /// Adds a listener. An address that several processes of one owner bind (`SO_REUSEPORT`) is one
+    /// listener with several process ids; several owners are several listeners.
     pub fn insert(&mut self, netns: NetnsId, transport: Transport, port: u16, end: End) {
         let ends = self.by_port.entry((netns, transport, port)).or_default();
         match ends.iter_mut().find(|known| known.same_party(&end)) {
@@ -73,7 +73,8 @@ impl Listeners {
         }
     }
 
-    /// The listener that accepts on `address` in `netns`: the exact address before a wildcard.
+    /// The listener that accepts on `address` in `netns`: the exact address before a wildcard, a
+    /// known owner before a hidden one.
     pub fn accepting(
         &self,
         netns: NetnsId,
@@ -81,11 +82,12 @@ impl Listeners {
         address: SocketAddr,
     ) -> Option<&End> {
         let ends = self.by_port.get(&(netns, transport, address.port()))?;
-        let exact = |end: &&End| end.address == address.ip();
-        let wildcard = |end: &&End| {
+        let wildcard = |end: &End| {
             end.address.is_unspecified() && (end.address.is_ipv6() || address.is_ipv4())
         };
-        ends.iter().find(exact).or_else(|| ends.iter().find(wildcard))
+        ends.iter()
+            .filter(|end| end.address == address.ip() || wildcard(end))
+            .min_by_key(|end| (wildcard(end), end.address, doubt(&end.owner)))
     }
 
     /// The listener that a client in `netns` reaches at `address`, where that is on this host.
@@ -122,6 +124,14 @@ pub(crate) fn is_service(transport: Transport, port: u16, ephemeral: PortRange) 
     transport == Transport::Tcp || !ephemeral.contains(port)
 }
 
+fn doubt(owner: &Owner) -> u8 {
+    match owner {
+        Owner::Process(_) => 0,
+        Owner::Hidden { .. } => 1,
+        Owner::Unobserved => 2,
+    }
+}
+
 impl Owner {
     /// Takes over `other` where nothing is known yet.
     pub(crate) fn or_take(&mut self, other: &Self) {
@@ -130,3 +140,6 @@ impl Owner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,7 +78,8 @@ pub struct Flow {
     pub active: Counters,
     /// Sockets seen on the server's end.
     pub passive: Counters,
-    /// No listener proves the direction; it was concluded from the port numbers.
+    /// No listener proves the direction; it was concluded from the port numbers. Not said of the
+    /// everyday client of another host: an ephemeral port here, another kind of port there.
     pub guessed: bool,
 }
 
@@ -131,3 +132,6 @@ impl Flow {
         self.guessed &= other.guessed;
     }
 }
+
+#[cfg(test)]
+mod tests;

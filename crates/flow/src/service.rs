@@ -88,3 +88,6 @@ pub fn service_name(transport: Transport, port: u16) -> Option<&'static str> {
 pub fn service_port(name: &str) -> Option<u16> {
     SERVICES.iter().find(|&&(_, _, known)| known == name).map(|&(port, ..)| port)
 }
+
+#[cfg(test)]
+mod tests;

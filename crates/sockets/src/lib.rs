@@ -1,1 +1,28 @@
-//! To come.
+//! Which sockets exist on this host, and which process holds each.
+//!
+//! The crate's one idea: a listing is a stream of [`Row`]s in constant memory, whatever the
+//! [`Method`] (netlink sock_diag first, the files under `/proc/net` where that is refused); owners
+//! come from one linear walk over the file descriptors of all processes; and [`Snapshot`] joins the
+//! two over all network namespaces into a `flow` bundle, the reading that the map polls.
+//!
+//! Read in this order: `row.rs`, `method.rs`, `diag.rs` (`diag/message.rs`, `diag/info.rs`),
+//! `procfs.rs` (`procfs/line.rs`), `owner.rs` (`owner/walk.rs`, `owner/cgroup.rs`,
+//! `owner/names.rs`), `place.rs`, `snapshot.rs`.
+
+#![forbid(unsafe_code)]
+
+pub mod diag;
+mod error;
+mod method;
+mod owner;
+mod place;
+pub mod procfs;
+mod row;
+mod snapshot;
+
+pub use error::Error;
+pub use method::{Choice, Coverage, Method, MethodName, Query, choose, open};
+pub use owner::{Holder, Owners};
+pub use place::{Place, Places, places};
+pub use row::{Row, State, States, TcpInfo};
+pub use snapshot::{Reading, Snapshot, SnapshotOptions};

@@ -1,0 +1,352 @@
+//! The graph that readings keep up to date, and what each reading changed in it.
+//!
+//! Ids are the keys, so that everything comes out in order; nodes and edges are shared with the
+//! [`Graph`]s that were taken, and copied when they change while one is in use.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use portolan_flow::{Bundle, Flow, Listener};
+
+use crate::{
+    api::Node,
+    edge::{Edge, KnownFlow, Pair, flow_cmp, forget_counts, pair_of},
+    graph::{Graph, Header},
+    identity::{Users, client_of, listener_of, server_of},
+};
+
+mod bounds;
+mod delta;
+mod history;
+mod resolve;
+mod sighting;
+
+pub use delta::Delta;
+use delta::{Changes, News};
+use sighting::Sighting;
+
+/// How long what does not change waits until it is announced again, in milliseconds.
+const REFRESH_MS: u64 = 10_000;
+
+/// How many live edges are announced again for their `last_seen_ms` alone. The cost is to follow
+/// change, not size: on a larger map, `live` and the reading's `now_ms` have to do.
+const REFRESH_EDGES_MAX: usize = 2_000;
+
+/// What the graph may grow to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Flows in all edges together; an edge has at least one.
+    pub flows_max: usize,
+    /// Nodes.
+    pub nodes_max: usize,
+    /// How long what ended is remembered, in milliseconds.
+    pub retention_ms: u64,
+}
+
+/// 100,000 of each, for 90 days.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { flows_max: 100_000, nodes_max: 100_000, retention_ms: 90 * 24 * 3_600_000 }
+    }
+}
+
+/// What a method saw at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// Edges and listening ports.
+    pub bundle: Bundle,
+    /// What it left out and why, for people.
+    pub warnings: Vec<String>,
+    /// How it was taken, for people.
+    pub method: String,
+}
+
+/// The live graph with its history. Methods that take `&mut self` change it; none reads a clock.
+#[derive(Debug, Default)]
+pub struct Live {
+    header: Header,
+    limits: Limits,
+    users: Users,
+    nodes: BTreeMap<Arc<str>, Arc<Node>>,
+    edges: BTreeMap<Arc<str>, Arc<Edge>>,
+    /// The edges that have a flow between two addresses: where an open end may belong.
+    pairs: HashMap<Pair, Vec<Arc<str>>>,
+    /// The number of flows in all edges.
+    flows: usize,
+    live_nodes: BTreeSet<Arc<str>>,
+    live_edges: BTreeSet<Arc<str>>,
+    listeners: Vec<Listener>,
+    /// A problem of the hub itself, shown beside the warnings of the reading.
+    own_warning: Option<String>,
+    refreshed_ms: u64,
+    pruned_ms: u64,
+}
+
+/// The flows of one reading that belong to one edge.
+struct Group {
+    client: Arc<str>,
+    server: Arc<str>,
+    flows: Vec<Flow>,
+}
+
+impl Live {
+    /// An empty graph of `host`, which is read every `interval_ms` milliseconds.
+    #[must_use]
+    pub fn new(host: &str, interval_ms: u64, limits: Limits, users: Users) -> Self {
+        let header = Header { host: host.to_owned(), interval_ms, ..Header::default() };
+        // As if the clock had been set back: everything is due with the first reading.
+        let (refreshed_ms, pruned_ms) = (u64::MAX, u64::MAX);
+        Self { header, limits, users, refreshed_ms, pruned_ms, ..Self::default() }
+    }
+
+    /// Everything that is live or was seen at or after `since_ms`. What is returned does the rest
+    /// of the work, and needs no lock on the live graph for it.
+    pub fn graph(&self, since_ms: u64) -> impl FnOnce() -> Graph + use<> {
+        let header = self.header.clone();
+        let nodes: Vec<_> = self.nodes.values().cloned().collect();
+        let edges: Vec<_> = self.edges.values().cloned().collect();
+        move || Graph::new(header, since_ms, nodes, edges)
+    }
+
+    /// When the last reading was taken, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.header.now_ms
+    }
+
+    /// Shows a problem of the hub itself from the next reading on, or takes it back.
+    pub fn set_own_warning(&mut self, warning: Option<String>) {
+        self.own_warning = warning;
+    }
+
+    /// Takes a reading of `now_ms` (milliseconds since the Unix epoch) and says what it changed.
+    ///
+    /// Time that passes is no change: the `last_seen_ms` of what is live moves silently, and is
+    /// announced with the next change, or after ten seconds.
+    pub fn apply(&mut self, reading: Reading, now_ms: u64) -> Delta {
+        let mut changes = Changes::default();
+        let flows = resolve::close_ends(reading.bundle.flows, &self.pairs, &self.edges);
+        let (groups, sightings) = self.sort(flows, &reading.bundle.listeners);
+        self.listeners = reading.bundle.listeners;
+        self.end_missing(&groups, &sightings, &mut changes);
+        for (id, sighting) in sightings {
+            self.see_node(&id, sighting, now_ms, &mut changes);
+        }
+        for (id, group) in groups {
+            self.see_edge(id, group, now_ms, &mut changes);
+        }
+        self.prune(now_ms, &mut changes);
+        let mut warnings = reading.warnings;
+        warnings.extend(self.own_warning.clone());
+        warnings.extend(changes.refusal(self.limits));
+        let is_refresh = is_due(self.refreshed_ms, now_ms, REFRESH_MS);
+        let news = if reading.method != self.header.method {
+            News::Method
+        } else if is_refresh || warnings != self.header.warnings {
+            News::Header
+        } else {
+            News::None
+        };
+        self.header.now_ms = now_ms;
+        self.header.warnings = warnings;
+        self.header.method = reading.method;
+        if is_refresh {
+            self.refreshed_ms = now_ms;
+            self.refresh(&mut changes);
+        }
+        self.delta(changes, news)
+    }
+
+    /// The reading by edge and by node.
+    fn sort(
+        &self,
+        flows: Vec<Flow>,
+        listeners: &[Listener],
+    ) -> (BTreeMap<Arc<str>, Group>, BTreeMap<Arc<str>, Sighting>) {
+        let mut groups: BTreeMap<Arc<str>, Group> = BTreeMap::new();
+        let mut sightings: BTreeMap<Arc<str>, Sighting> = BTreeMap::new();
+        for flow in flows {
+            let client = client_of(&flow, &self.users);
+            let server = server_of(&flow, &self.users);
+            let id = Edge::id_of(&client.id, &server.id, flow.server_port, flow.transport);
+            let (from, to) = (Arc::clone(&client.id), Arc::clone(&server.id));
+            sighting::of(&mut sightings, client).see(&flow.client);
+            sighting::of(&mut sightings, server).see(&flow.server);
+            let group = groups.entry(id.into()).or_insert_with(|| Group {
+                client: from,
+                server: to,
+                flows: Vec::new(),
+            });
+            group.flows.push(flow);
+        }
+        for listener in listeners {
+            let identity = listener_of(listener, &self.users);
+            sighting::of(&mut sightings, identity).listen(listener);
+        }
+        (groups, sightings)
+    }
+
+    /// Marks what the last reading saw and this one does not.
+    fn end_missing(
+        &mut self,
+        groups: &BTreeMap<Arc<str>, Group>,
+        sightings: &BTreeMap<Arc<str>, Sighting>,
+        changes: &mut Changes,
+    ) {
+        let ended: Vec<_> =
+            self.live_edges.iter().filter(|&id| !groups.contains_key(id)).cloned().collect();
+        for id in ended {
+            self.live_edges.remove(&id);
+            if let Some(edge) = self.edges.get_mut(&id) {
+                Arc::make_mut(edge).flows.iter_mut().for_each(end_flow);
+                changes.edge(id);
+            }
+        }
+        let ended: Vec<_> =
+            self.live_nodes.iter().filter(|&id| !sightings.contains_key(id)).cloned().collect();
+        for id in ended {
+            self.live_nodes.remove(&id);
+            if let Some(node) = self.nodes.get_mut(&id) {
+                let node = Arc::make_mut(node);
+                node.live = false;
+                node.pids.clear();
+                changes.node(id);
+            }
+        }
+    }
+
+    fn see_node(&mut self, id: &Arc<str>, seen: Sighting, now_ms: u64, changes: &mut Changes) {
+        if let Some(node) = self.nodes.get_mut(id) {
+            let node = Arc::make_mut(node);
+            node.last_seen_ms = node.last_seen_ms.max(now_ms);
+            node.first_seen_ms = node.first_seen_ms.min(now_ms);
+            if seen.update(node) {
+                changes.node(Arc::clone(id));
+            }
+        } else {
+            if !self.has_room_for_node(changes) {
+                changes.refused += 1;
+                return;
+            }
+            self.nodes.insert(Arc::clone(id), Arc::new(seen.into_node(now_ms)));
+            changes.node(Arc::clone(id));
+        }
+        if !self.live_nodes.contains(id) {
+            self.live_nodes.insert(Arc::clone(id));
+        }
+    }
+
+    fn see_edge(&mut self, id: Arc<str>, group: Group, now_ms: u64, changes: &mut Changes) {
+        if !self.nodes.contains_key(&group.client) || !self.nodes.contains_key(&group.server) {
+            changes.refused += group.flows.len() as u64;
+            return;
+        }
+        let (fresh, mut is_changed) = match self.edges.get_mut(&id) {
+            Some(edge) => update_flows(Arc::make_mut(edge), group.flows, now_ms),
+            None => (group.flows, false),
+        };
+        for flow in fresh {
+            if !self.has_room_for_flow(changes) {
+                changes.refused += 1;
+                continue;
+            }
+            is_changed = true;
+            let known = KnownFlow {
+                flow,
+                first_seen_ms: now_ms,
+                last_seen_ms: now_ms,
+                live: true,
+                saved_ms: None,
+            };
+            self.insert_flow(&id, &group.client, &group.server, known);
+        }
+        if self.edges.get(&id).is_some_and(|edge| edge.live()) {
+            self.live_edges.insert(Arc::clone(&id));
+        } else {
+            // Its old flows have ended, and the new ones found no room.
+            self.live_edges.remove(&id);
+        }
+        if is_changed {
+            changes.edge(id);
+        }
+    }
+
+    /// Adds a flow to its edge, which is made if it is not there.
+    fn insert_flow(
+        &mut self,
+        id: &Arc<str>,
+        client: &Arc<str>,
+        server: &Arc<str>,
+        known: KnownFlow,
+    ) {
+        let edges = self.pairs.entry(pair_of(&known.flow)).or_default();
+        if !edges.contains(id) {
+            edges.push(Arc::clone(id));
+        }
+        let edge = self.edges.entry(Arc::clone(id)).or_insert_with(|| {
+            Arc::new(Edge {
+                id: Arc::clone(id),
+                client: Arc::clone(client),
+                server: Arc::clone(server),
+                server_port: known.flow.server_port,
+                transport: known.flow.transport,
+                flows: Vec::new(),
+            })
+        });
+        let flows = &mut Arc::make_mut(edge).flows;
+        let at = flows.partition_point(|have| flow_cmp(&have.flow, &known.flow).is_lt());
+        flows.insert(at, known);
+        self.flows += 1;
+    }
+
+    /// Announces what is live again, for its `last_seen_ms`.
+    fn refresh(&self, changes: &mut Changes) {
+        if self.live_edges.len() <= REFRESH_EDGES_MAX {
+            self.live_edges.iter().cloned().for_each(|id| changes.edge(id));
+            self.live_nodes.iter().cloned().for_each(|id| changes.node(id));
+        }
+    }
+}
+
+/// Whether `wait_ms` have passed, or the clock was set back.
+pub(crate) fn is_due(last_ms: u64, now_ms: u64, wait_ms: u64) -> bool {
+    now_ms < last_ms || now_ms - last_ms >= wait_ms
+}
+
+fn end_flow(known: &mut KnownFlow) {
+    known.live = false;
+    forget_counts(&mut known.flow);
+}
+
+/// Brings the flows of an edge up to date; returns those that it does not have yet, and whether
+/// anything but time changed.
+fn update_flows(edge: &mut Edge, seen: Vec<Flow>, now_ms: u64) -> (Vec<Flow>, bool) {
+    let mut fresh = Vec::new();
+    let mut is_changed = false;
+    let mut is_seen = vec![false; edge.flows.len()];
+    for flow in seen {
+        let Ok(at) = edge.flows.binary_search_by(|known| flow_cmp(&known.flow, &flow)) else {
+            fresh.push(flow);
+            continue;
+        };
+        is_seen[at] = true;
+        let known = &mut edge.flows[at];
+        is_changed |= !known.live || known.flow != flow;
+        known.live = true;
+        known.last_seen_ms = known.last_seen_ms.max(now_ms);
+        known.first_seen_ms = known.first_seen_ms.min(now_ms);
+        known.flow = flow;
+    }
+    for (known, is_seen) in edge.flows.iter_mut().zip(is_seen) {
+        if known.live && !is_seen {
+            end_flow(known);
+            is_changed = true;
+        }
+    }
+    (fresh, is_changed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! The sock_diag codec: requests out, replies in. Integers of netlink are in host byte order, the
+//! addresses and ports inside are in network byte order (include/uapi/linux/{netlink,inet_diag}.h).
+//!
+//! ```text
+//!  nlmsghdr (16)            inet_diag_msg (72)
+//! +--------+------+-------+ +------+-----+-----+-------+------------+-------+------+------+-----+-----+
+//! | length | type | flags | |family|state|timer|retrans| sockid (48)|expires|rqueue|wqueue| uid |inode|
+//! | seq    | pid         | +------+-----+-----+-------+------------+-------+------+------+-----+-----+
+//! +--------+-------------+  attributes (length, type, payload, padded to 4) ...
+//! ```
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+use portolan_flow::Transport;
+
+use super::info;
+use crate::{Error, Query, Row, State};
+
+const HEADER_BYTES: usize = 16;
+const REQUEST_BYTES: usize = 56;
+const ROW_BYTES: usize = 72;
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST: u16 = 0x001;
+const NLM_F_DUMP: u16 = 0x300;
+const NLM_F_DUMP_INTR: u16 = 0x010;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+/// `INET_DIAG_INFO`: as an attribute's type and, less one, as a bit of the request.
+const INET_DIAG_INFO: u16 = 2;
+
+/// The address family of a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `AF_INET`.
+    V4,
+    /// `AF_INET6`; includes sockets that carry IPv4-mapped addresses.
+    V6,
+}
+
+impl Family {
+    const AF_INET: u8 = 2;
+    const AF_INET6: u8 = 10;
+
+    fn number(self) -> u8 {
+        match self {
+            Self::V4 => Self::AF_INET,
+            Self::V6 => Self::AF_INET6,
+        }
+    }
+
+    /// 4 or 6.
+    #[must_use]
+    pub fn version(self) -> u8 {
+        match self {
+            Self::V4 => 4,
+            Self::V6 => 6,
+        }
+    }
+}
+
+/// A request for a dump of one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The address family.
+    pub family: Family,
+    /// What to list.
+    pub query: Query,
+    /// The sequence number that replies will carry.
+    pub sequence: u32,
+}
+
+impl Request {
+    /// The request as one netlink datagram: `nlmsghdr`, `inet_diag_req_v2`.
+    #[must_use]
+    pub fn encode(&self) -> [u8; HEADER_BYTES + REQUEST_BYTES] {
+        let mut bytes = [0; HEADER_BYTES + REQUEST_BYTES];
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        bytes[0..4].copy_from_slice(&length.to_ne_bytes());
+        bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+        bytes[6..8].copy_from_slice(&(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
+        bytes[16] = self.family.number();
+        bytes[17] = match self.query.transport {
+            Transport::Tcp => 6,
+            Transport::Udp => 17,
+        };
+        if self.query.tcp_info {
+            bytes[18] = 1 << (INET_DIAG_INFO - 1);
+        }
+        bytes[20..24].copy_from_slice(&self.query.states.bits().to_ne_bytes());
+        bytes
+    }
+}
+
+/// One netlink message of a reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    kind: u16,
+    /// The sequence number of the request that it answers.
+    pub sequence: u32,
+    /// The table changed during the dump (`NLM_F_DUMP_INTR`).
+    pub interrupted: bool,
+    payload: &'a [u8],
+    at: usize,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A socket.
+    Row(Box<Row>),
+    /// A message, or a socket of a state or family, that this version does not know.
+    Unknown,
+    /// The dump is complete.
+    Done,
+    /// The kernel's error number, positive.
+    Failed(i32),
+}
+
+/// Splits a datagram into its messages. After an error there are no more.
+pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Result<Message<'_>, Error>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = datagram.get(at..).filter(|rest| !rest.is_empty())?;
+        let start = at;
+        let message = split_message(rest, start);
+        at = match &message {
+            Ok((_, length)) => start + length.next_multiple_of(4),
+            Err(_) => datagram.len(),
+        };
+        Some(message.map(|(message, _)| message))
+    })
+}
+
+fn split_message(rest: &[u8], at: usize) -> Result<(Message<'_>, usize), Error> {
+    let malformed = |what| Error::Malformed { what, at };
+    let header = rest.get(..HEADER_BYTES).ok_or_else(|| malformed("header cut short"))?;
+    let length = usize::try_from(u32_at(header, 0)).unwrap_or(usize::MAX);
+    if length < HEADER_BYTES {
+        return Err(malformed("message shorter than its header"));
+    }
+    let message =
+        rest.get(..length).ok_or_else(|| malformed("message longer than the datagram"))?;
+    let message = Message {
+        kind: u16_at(header, 4),
+        interrupted: u16_at(header, 6) & NLM_F_DUMP_INTR != 0,
+        sequence: u32_at(header, 8),
+        payload: &message[HEADER_BYTES..],
+        at,
+    };
+    Ok((message, length))
+}
+
+impl Message<'_> {
+    /// Reads the message as part of a dump of `transport`.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] when the message is shorter than its type demands.
+    pub fn part(&self, transport: Transport) -> Result<Part, Error> {
+        match self.kind {
+            SOCK_DIAG_BY_FAMILY => self.row(transport),
+            NLMSG_DONE => Ok(match self.errno() {
+                Some(number) if number < 0 => Part::Failed(number.saturating_neg()),
+                _ => Part::Done,
+            }),
+            NLMSG_ERROR => match self.errno() {
+                None => Err(self.malformed("error message without a number")),
+                Some(0) => Ok(Part::Unknown),
+                Some(number) => Ok(Part::Failed(number.saturating_neg())),
+            },
+            _ => Ok(Part::Unknown),
+        }
+    }
+
+    fn errno(&self) -> Option<i32> {
+        self.payload.first_chunk().map(|bytes| i32::from_ne_bytes(*bytes))
+    }
+
+    fn malformed(&self, what: &'static str) -> Error {
+        Error::Malformed { what, at: self.at }
+    }
+
+    fn row(&self, transport: Transport) -> Result<Part, Error> {
+        let fixed =
+            self.payload.get(..ROW_BYTES).ok_or_else(|| self.malformed("socket cut short"))?;
+        let Some(state) = State::from_kernel(fixed[1]) else { return Ok(Part::Unknown) };
+        let interface = u32_at(fixed, 40);
+        let address = |port: usize, at: usize| socket_address(fixed, port, at, interface);
+        let (Some(local), Some(remote)) = (address(4, 8), address(6, 24)) else {
+            return Ok(Part::Unknown);
+        };
+        Ok(Part::Row(Box::new(Row {
+            transport,
+            state,
+            local,
+            remote,
+            interface,
+            receive_queue: u32_at(fixed, 56),
+            send_queue: u32_at(fixed, 60),
+            uid: u32_at(fixed, 64),
+            inode: u32_at(fixed, 68),
+            cookie: u64::from(u32_at(fixed, 44)) | u64::from(u32_at(fixed, 48)) << 32,
+            retransmits: fixed[3],
+            timer: fixed[2],
+            expires_ms: u32_at(fixed, 52),
+            tcp: self.attribute(INET_DIAG_INFO).and_then(info::decode),
+        })))
+    }
+
+    /// The payload of the first attribute of a type; a malformed attribute ends the list.
+    fn attribute(&self, wanted: u16) -> Option<&[u8]> {
+        let mut rest = self.payload.get(ROW_BYTES..)?;
+        while rest.len() >= 4 {
+            let length = usize::from(u16_at(rest, 0));
+            let payload = rest.get(4..length)?;
+            if u16_at(rest, 2) == wanted {
+                return Some(payload);
+            }
+            rest = rest.get(length.next_multiple_of(4)..)?;
+        }
+        None
+    }
+}
+
+fn socket_address(row: &[u8], port: usize, at: usize, interface: u32) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes([row[port], row[port + 1]]);
+    match row[0] {
+        Family::AF_INET => {
+            let octets: [u8; 4] = row[at..at + 4].try_into().ok()?;
+            Some(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::from(octets), port)))
+        }
+        Family::AF_INET6 => {
+            let octets: [u8; 16] = row[at..at + 16].try_into().ok()?;
+            let address = Ipv6Addr::from(octets);
+            // Only a link-local address needs the interface to be complete (RFC 4007).
+            let scope = if address.is_unicast_link_local() { interface } else { 0 };
+            Some(SocketAddr::V6(SocketAddrV6::new(address, port, 0, scope)))
+        }
+        _ => None,
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_ne_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests;

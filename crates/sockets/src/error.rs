@@ -1,0 +1,53 @@
+//! What can go wrong while listing sockets.
+
+use std::io;
+
+use portolan_flow::Transport;
+
+/// A listing that failed or is incomplete.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A system call failed.
+    #[error("cannot {what} ({place}): {source}")]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// The file, namespace or protocol it was about.
+        place: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The kernel refused the request itself.
+    #[error(
+        "the kernel refused a sock_diag dump of {transport} over IPv{version}: {source}; \
+         --method procfs reads /proc/net instead"
+    )]
+    Refused {
+        /// The transport asked for.
+        transport: Transport,
+        /// 4 or 6.
+        version: u8,
+        /// The error number in the kernel's reply.
+        source: io::Error,
+    },
+    /// A reply that breaks the protocol.
+    #[error(
+        "malformed sock_diag reply: {what} at byte {at}; please report it with the kernel's version"
+    )]
+    Malformed {
+        /// The rule that was broken.
+        what: &'static str,
+        /// The offset in the datagram.
+        at: usize,
+    },
+}
+
+impl Error {
+    pub(crate) fn system(
+        what: &'static str,
+        place: impl Into<String>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let place = place.into();
+        move |source| Self::System { what, place, source }
+    }
+}

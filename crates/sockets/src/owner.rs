@@ -1,0 +1,88 @@
+//! Which process holds which socket.
+//!
+//! The kernel's tables name a socket's inode, and only `/proc/PID/fd` says who holds that inode.
+//! One walk over all descriptors builds a table for all sockets at once: linear in the number of
+//! descriptors, where a search per socket would be quadratic.
+
+mod cgroup;
+mod names;
+mod walk;
+
+use std::{collections::HashMap, sync::Arc};
+
+use portolan_flow::Process;
+
+use crate::Error;
+use walk::Walked;
+
+/// The process that holds a socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its process id, in the observer's PID namespace.
+    pub pid: u32,
+    /// What it is.
+    pub process: Arc<Process>,
+}
+
+/// The holders of all sockets, as of the last [`Owners::walk`].
+#[derive(Debug, Default)]
+pub struct Owners {
+    walked: Walked,
+    processes: HashMap<u32, Arc<Process>>,
+}
+
+impl Owners {
+    /// A table that knows nobody yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Walks over the descriptors of all processes, on a few threads.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be read at all. Processes that vanish or refuse are skipped; those that
+    /// refuse are counted in [`Owners::hidden_processes`].
+    pub fn walk(&mut self) -> Result<(), Error> {
+        self.walked = walk::walk().map_err(Error::system("walk over the processes", "/proc"))?;
+        // Names are read again: a process may have called exec(), or its id may be another's now.
+        self.processes.clear();
+        Ok(())
+    }
+
+    /// Whether the last walk found a holder of the socket with this inode number.
+    #[must_use]
+    pub fn knows(&self, inode: u32) -> bool {
+        self.walked.holders.contains_key(&inode)
+    }
+
+    /// Who holds the socket with this inode number. Of several processes that share it, the one
+    /// with the lowest id, which opened it before the others inherited it; but PID 1 only if it is
+    /// alone, since systemd keeps the sockets that it passes on.
+    pub fn holder(&mut self, inode: u32) -> Option<Holder> {
+        let pid = *self.walked.holders.get(&inode)?;
+        let process = self.processes.entry(pid).or_insert_with(|| Arc::new(names::read(pid)));
+        Some(Holder { pid, process: process.clone() })
+    }
+
+    /// How many processes would not show their descriptors (no CAP_SYS_PTRACE).
+    #[must_use]
+    pub fn hidden_processes(&self) -> usize {
+        self.walked.hidden_processes
+    }
+
+    /// How many sockets have a known holder.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.walked.holders.len()
+    }
+
+    /// Whether no socket has a known holder.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.walked.holders.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

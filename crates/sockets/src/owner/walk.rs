@@ -1,0 +1,127 @@
+//! The walk over `/proc/PID/fd`: every descriptor that is a socket, and whose it is.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fs, io,
+    mem::MaybeUninit,
+    num::NonZero,
+    os::fd::OwnedFd,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use rustix::fs::{Mode, OFlags, RawDir};
+
+/// More threads gain nothing: they wait for the same locks of the kernel.
+const THREADS_MAX: usize = 4;
+
+/// `socket:[4294967295]` is 19 bytes; whatever is longer is no socket.
+const LINK_BYTES_MAX: usize = 32;
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// The process id by inode number.
+    pub holders: HashMap<u32, u32>,
+    /// Processes that refused to show their descriptors.
+    pub hidden_processes: usize,
+}
+
+/// Walks over all processes.
+pub fn walk() -> io::Result<Walked> {
+    let pids = pids()?;
+    let next = AtomicUsize::new(0);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+    let parts: Vec<Part> = thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..threads).map(|_| scope.spawn(|| walk_some(&pids, &next))).collect();
+        let joined = workers.into_iter().map(thread::ScopedJoinHandle::join);
+        joined.map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let mut walked = Walked::default();
+    walked.holders.reserve(parts.iter().map(|part| part.found.len()).sum());
+    for part in parts {
+        walked.hidden_processes += part.hidden_processes;
+        for (inode, pid) in part.found {
+            insert(&mut walked.holders, inode, pid);
+        }
+    }
+    Ok(walked)
+}
+
+/// What one thread found.
+#[derive(Debug, Default)]
+struct Part {
+    found: Vec<(u32, u32)>,
+    hidden_processes: usize,
+}
+
+fn pids() -> io::Result<Vec<u32>> {
+    let names = fs::read_dir("/proc")?.flatten().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| name.to_str()?.parse().ok()).collect())
+}
+
+/// Takes processes off the shared list until there are none left.
+fn walk_some(pids: &[u32], next: &AtomicUsize) -> Part {
+    let mut part = Part::default();
+    let mut entries = vec![MaybeUninit::uninit(); 32 * 1024];
+    while let Some(&pid) = pids.get(next.fetch_add(1, Ordering::Relaxed)) {
+        match descriptors(pid) {
+            Ok(directory) => sockets_of(pid, &directory, &mut entries, &mut part.found),
+            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => part.hidden_processes += 1,
+            Err(_) => {} // it ended in the meantime
+        }
+    }
+    part
+}
+
+fn descriptors(pid: u32) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(format!("/proc/{pid}/fd"), flags, Mode::empty())
+}
+
+fn sockets_of(
+    pid: u32,
+    directory: &OwnedFd,
+    entries: &mut [MaybeUninit<u8>],
+    found: &mut Vec<(u32, u32)>,
+) {
+    let mut listing = RawDir::new(directory, entries);
+    while let Some(Ok(entry)) = listing.next() {
+        let mut link = [MaybeUninit::uninit(); LINK_BYTES_MAX];
+        let Ok((link, _)) = rustix::fs::readlinkat_raw(directory, entry.file_name(), &mut link)
+        else {
+            continue;
+        };
+        if let Some(inode) = socket_inode(link) {
+            found.push((inode, pid));
+        }
+    }
+}
+
+/// The number in `socket:[NUMBER]`.
+fn socket_inode(link: &[u8]) -> Option<u32> {
+    let digits = link.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn insert(holders: &mut HashMap<u32, u32>, inode: u32, pid: u32) {
+    match holders.entry(inode) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(pid);
+        }
+        Entry::Occupied(mut known) => {
+            if rank(pid) < rank(*known.get()) {
+                known.insert(pid);
+            }
+        }
+    }
+}
+
+/// The lowest id first, PID 1 last.
+fn rank(pid: u32) -> (bool, u32) {
+    (pid == 1, pid)
+}
+
+#[cfg(test)]
+mod tests;

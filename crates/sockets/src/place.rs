@@ -1,0 +1,87 @@
+//! Where sockets live: the network namespaces of this host.
+
+use std::fmt;
+
+use portolan_flow::{Namespace, NetnsId};
+use portolan_sys::netns::{self, Netns};
+
+use crate::Error;
+
+/// A network namespace to list.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its identity while it lives; 0 where `/proc` does not tell.
+    pub netns: NetnsId,
+    /// Its name in records.
+    pub namespace: Namespace,
+    /// How to get there; `None` for the namespace that the process is in already.
+    entrance: Option<Netns>,
+}
+
+impl Place {
+    /// The namespace of the calling thread.
+    #[must_use]
+    pub fn here() -> Self {
+        Self {
+            netns: netns::current().unwrap_or(0),
+            namespace: Namespace::new(Namespace::HOST),
+            entrance: None,
+        }
+    }
+
+    fn elsewhere(found: Netns) -> Self {
+        let name = match &found.name {
+            Some(name) => format!("netns:{name}"),
+            None => format!("netns:{}", found.inode),
+        };
+        Self { netns: found.inode, namespace: Namespace::new(&name), entrance: Some(found) }
+    }
+
+    /// Runs `work` inside the namespace.
+    ///
+    /// # Errors
+    /// When it cannot be entered: no CAP_SYS_ADMIN, or it is gone.
+    pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+        match &self.entrance {
+            None => Ok(work()),
+            Some(found) => netns::run_in(&found.path, work)
+                .map_err(Error::system("enter the network namespace", self.to_string())),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.entrance {
+            None => write!(f, "namespace {}", self.namespace.name()),
+            Some(found) => {
+                write!(f, "namespace {} at {}", self.namespace.name(), found.path.display())
+            }
+        }
+    }
+}
+
+/// The namespaces of this host, the own one first.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The namespaces.
+    pub places: Vec<Place>,
+    /// How many processes may live in others that cannot be seen.
+    pub hidden_processes: usize,
+}
+
+/// Finds all network namespaces that can be seen from here.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn places() -> Result<Places, Error> {
+    let here = Place::here();
+    let listing = netns::list().map_err(Error::system("list network namespaces", "/proc"))?;
+    let elsewhere = listing
+        .namespaces
+        .into_iter()
+        .filter(|found| found.inode != here.netns)
+        .map(Place::elsewhere);
+    let places = std::iter::once(here.clone()).chain(elsewhere).collect();
+    Ok(Places { places, hidden_processes: listing.hidden_processes })
+}

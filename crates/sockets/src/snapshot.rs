@@ -1,0 +1,275 @@
+//! The method `snapshot`: one reading of all sockets of the host, bundled.
+//!
+//! A netlink socket stays in the namespace where it was opened, so each namespace is entered once
+//! and then read from outside. Holding one keeps its namespace alive, so it is closed as soon as
+//! nothing else shows that the namespace exists.
+
+use std::{
+    collections::{HashMap, HashSet},
+    net::SocketAddr,
+};
+
+use portolan_flow::{Bundle, Bundler, NetnsId, Observation, Owner, Phase, PortRange, Transport};
+use portolan_sys::limits;
+
+use crate::{
+    Choice, Coverage, Error, Method, MethodName, Owners, Place, Query, Row, State, choose, method,
+    place,
+};
+
+/// After so many readings owners are looked up again even if no new socket appeared: a socket may
+/// have been handed from one process to another.
+const READINGS_PER_WALK: u32 = 15;
+
+/// What to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotOptions {
+    /// The listing method; the best that works where `None`.
+    pub method: Option<MethodName>,
+    /// Only the observer's own network namespace.
+    pub own_namespace_only: bool,
+}
+
+/// One reading.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// The edges and the listening ports.
+    pub bundle: Bundle,
+    /// How complete it is.
+    pub coverage: Coverage,
+    /// What could not be seen, why, and what to do; stable from one reading to the next.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the sockets of this host again and again.
+pub struct Snapshot {
+    options: SnapshotOptions,
+    choice: Choice,
+    ephemeral: PortRange,
+    readers: HashMap<NetnsId, (Place, Box<dyn Method>)>,
+    owners: Owners,
+    unowned: HashSet<u32>,
+    readings_since_walk: u32,
+}
+
+impl Snapshot {
+    /// Finds out how to read this host.
+    ///
+    /// # Errors
+    /// When no method works, or not the one asked for.
+    pub fn open(options: SnapshotOptions) -> Result<Self, Error> {
+        let choice = match options.method {
+            Some(method) => Choice { method, refused: Vec::new() },
+            None => choose()?,
+        };
+        let (first, last) =
+            limits::ephemeral_ports().unwrap_or((PortRange::LINUX.first, PortRange::LINUX.last));
+        let here = Place::here();
+        let reader = method::open(choice.method, &here)?;
+        Ok(Self {
+            options,
+            choice,
+            ephemeral: PortRange { first, last },
+            readers: HashMap::from([(here.netns, (here, reader))]),
+            owners: Owners::new(),
+            unowned: HashSet::new(),
+            readings_since_walk: READINGS_PER_WALK,
+        })
+    }
+
+    /// For people: `snapshot (netlink sock_diag)`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        format!("snapshot ({})", self.choice.method.describe())
+    }
+
+    /// The listing method and what stood against faster ones.
+    #[must_use]
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// Reads all sockets once.
+    ///
+    /// # Errors
+    /// When the observer's own namespace cannot be read; trouble with any other is a warning.
+    pub fn read(&mut self) -> Result<Reading, Error> {
+        let mut reading = Reading::default();
+        let hidden = self.follow_namespaces(&mut reading.warnings)?;
+        let (places, seen) = self.list(&mut reading)?;
+        self.follow_owners(&seen)?;
+        let mut bundler = Bundler::new(self.ephemeral);
+        for socket in seen {
+            bundler.observe(self.observation(&places[socket.place], &socket));
+        }
+        reading.bundle = without_self(bundler.finish());
+        self.warn_of_hidden(hidden, &mut reading.warnings);
+        Ok(reading)
+    }
+
+    /// Opens a reader in every new namespace and closes those of namespaces that are gone.
+    fn follow_namespaces(&mut self, warnings: &mut Vec<String>) -> Result<usize, Error> {
+        if self.options.own_namespace_only {
+            return Ok(0);
+        }
+        let found = place::places()?;
+        let here = found.places.first().map(|place| place.netns);
+        let alive: HashSet<NetnsId> = found.places.iter().map(|place| place.netns).collect();
+        self.readers.retain(|netns, _| alive.contains(netns));
+        let mut refused = 0;
+        for place in found.places {
+            if Some(place.netns) == here || self.readers.contains_key(&place.netns) {
+                continue;
+            }
+            match method::open(self.choice.method, &place) {
+                Ok(reader) => drop(self.readers.insert(place.netns, (place, reader))),
+                Err(_) => refused += 1,
+            }
+        }
+        if refused > 0 {
+            warnings.push(format!(
+                "{refused} other network namespaces (containers) cannot be entered: \
+                 run as root, or grant CAP_SYS_ADMIN and CAP_SYS_PTRACE"
+            ));
+        }
+        Ok(found.hidden_processes)
+    }
+
+    fn list(&mut self, reading: &mut Reading) -> Result<(Vec<Place>, Vec<Seen>), Error> {
+        let here = Place::here().netns;
+        let (mut places, mut seen) = (Vec::new(), Vec::new());
+        let mut gone = Vec::new();
+        for (netns, (place, reader)) in &mut self.readers {
+            let mut keep = |row: &Row| seen.extend(Seen::of(row, places.len()));
+            match read_both(reader.as_mut(), &mut keep) {
+                Ok(coverage) => reading.coverage.add(coverage),
+                Err(error) if *netns == here => return Err(error),
+                Err(error) => {
+                    reading.warnings.push(error.to_string());
+                    gone.push(*netns);
+                }
+            }
+            places.push(place.clone());
+        }
+        for netns in gone {
+            self.readers.remove(&netns);
+        }
+        Ok((places, seen))
+    }
+
+    /// Looks up owners again when a socket appeared that was not there before.
+    fn follow_owners(&mut self, seen: &[Seen]) -> Result<(), Error> {
+        self.readings_since_walk += 1;
+        let inodes = || seen.iter().map(|socket| socket.inode).filter(|&inode| inode != 0);
+        let is_new = |inode| !self.owners.knows(inode) && !self.unowned.contains(&inode);
+        if self.readings_since_walk < READINGS_PER_WALK && !inodes().any(is_new) {
+            return Ok(());
+        }
+        self.owners.walk()?;
+        self.readings_since_walk = 0;
+        self.unowned = inodes().filter(|&inode| !self.owners.knows(inode)).collect();
+        Ok(())
+    }
+
+    fn observation(&mut self, place: &Place, seen: &Seen) -> Observation {
+        let holder = self.owners.holder(seen.inode);
+        let pid = holder.as_ref().map(|holder| holder.pid);
+        let owner = match holder {
+            Some(holder) => Owner::Process(holder.process),
+            // Where every process can be seen, a socket without one was closed in the meantime, or
+            // belongs to the kernel.
+            None if seen.inode == 0 || self.owners.hidden_processes() == 0 => Owner::Unobserved,
+            None => Owner::Hidden { uid: seen.uid },
+        };
+        Observation {
+            transport: seen.transport,
+            netns: place.netns,
+            namespace: place.namespace.clone(),
+            local: seen.local,
+            remote: seen.remote,
+            phase: seen.phase,
+            owner,
+            pid,
+        }
+    }
+
+    fn warn_of_hidden(&self, in_namespaces: usize, warnings: &mut Vec<String>) {
+        if self.owners.hidden_processes() > 0 {
+            warnings.push(
+                "processes of other users are not visible, their sockets are shown by user: \
+                 run as root, or grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
+                    .to_owned(),
+            );
+        }
+        if in_namespaces > 0 {
+            warnings.push(
+                "network namespaces of other users' processes (containers) are not visible: \
+                 run as root, or grant CAP_SYS_PTRACE and CAP_SYS_ADMIN"
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+/// What a reading keeps of a row until the owners are known.
+#[derive(Debug)]
+struct Seen {
+    place: usize,
+    transport: Transport,
+    phase: Phase,
+    local: SocketAddr,
+    remote: SocketAddr,
+    inode: u32,
+    uid: u32,
+}
+
+impl Seen {
+    fn of(row: &Row, place: usize) -> Option<Self> {
+        Some(Self {
+            place,
+            transport: row.transport,
+            phase: phase(row)?,
+            local: row.local,
+            remote: row.remote,
+            inode: row.inode,
+            uid: row.uid,
+        })
+    }
+}
+
+fn read_both(reader: &mut dyn Method, keep: &mut dyn FnMut(&Row)) -> Result<Coverage, Error> {
+    let mut coverage = reader.read(&Query::all(Transport::Tcp), keep)?;
+    coverage.add(reader.read(&Query::all(Transport::Udp), keep)?);
+    Ok(coverage)
+}
+
+fn phase(row: &Row) -> Option<Phase> {
+    match row.state {
+        State::Listen => Some(Phase::Listening),
+        State::Close => {
+            (row.transport == Transport::Udp && row.local.port() != 0).then_some(Phase::Listening)
+        }
+        State::SynSent | State::SynReceived | State::NewSynReceived => Some(Phase::Opening),
+        State::TimeWait => Some(Phase::TimeWait),
+        State::BoundInactive => None,
+        State::Established
+        | State::FinWait1
+        | State::FinWait2
+        | State::CloseWait
+        | State::LastAck
+        | State::Closing => Some(Phase::Connected),
+    }
+}
+
+/// The observer is not part of what it observes: its page and the browser that looks at it would
+/// be on every map.
+fn without_self(mut bundle: Bundle) -> Bundle {
+    let own = std::process::id();
+    let is_own = |end: &portolan_flow::End| end.pids.as_slice().contains(&own);
+    bundle.flows.retain(|flow| !is_own(&flow.client) && !is_own(&flow.server));
+    bundle.listeners.retain(|listener| !is_own(&listener.end));
+    bundle
+}
+
+#[cfg(test)]
+mod tests;
