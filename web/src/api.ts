@@ -169,7 +169,7 @@ async function refusal(response: Response): Promise<string> {
 function whyLost(error: unknown, reason: unknown): string {
   if (reason instanceof Dropped) return reason.message;
   if (error instanceof Dropped) return error.message;
-  return 'the server cannot be reached; is portolan map still running?';
+  return 'the server cannot be reached (portolan map may have ended)';
 }
 
 function parse(text: string): unknown {

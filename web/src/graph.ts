@@ -1,6 +1,7 @@
 // The drawn map: keeps Cytoscape's elements equal to a view. What stands stays where it is.
 import cytoscape, { type Core } from 'cytoscape';
 import { bend } from './bend.ts';
+import { fitting, roomIn, shiftInto, type Insets, type Room } from './camera.ts';
 import { shorten } from './format.ts';
 import { Ink } from './ink.ts';
 import { Kept } from './kept.ts';
@@ -17,13 +18,6 @@ const FRESH_MOST = 60;
 const ZOOM_FIT_MOST = 1.25;
 /** From here on edges are thin and without labels until they are marked. */
 const CROWDED_EDGES = 400;
-
-export interface Insets {
-  top: number;
-  right: number;
-  bottom: number;
-  left: number;
-}
 
 export interface ChartHandlers {
   node(id: string): void;
@@ -106,7 +100,7 @@ export class Chart {
   update(view: View, host: string, fresh: ReadonlySet<string>, settle: boolean): void {
     const first = this.cy.nodes().empty();
     this.kept.load(host);
-    const added = [...view.nodes.values()].filter((node) => this.cy.getElementById(node.id).empty());
+    const added = [...view.nodes.values()].filter((node) => !this.has(node.id));
     this.cy.batch(() => {
       this.cy.elements().forEach((element) => {
         const id = element.id();
@@ -319,7 +313,9 @@ export class Chart {
     if (element.empty()) return null;
     const frame = this.container.getBoundingClientRect();
     const { zoom, pan } = { zoom: this.cy.zoom(), pan: this.cy.pan() };
-    const point = element.isNode() ? element.position() : this.cy.edges().getElementById(id).midpoint();
+    // The collection's own type knows the middle of edges only.
+    const line = this.cy.edges().getElementById(id);
+    const point = element.isNode() ? element.position() : line.midpoint();
     return { x: frame.left + point.x * zoom + pan.x, y: frame.top + point.y * zoom + pan.y };
   }
 
@@ -336,12 +332,8 @@ export class Chart {
     if (this.cy.nodes().empty()) return;
     const insets = this.handlers.insets();
     const box = this.cy.nodes().boundingBox({ includeLabels: false, includeOverlays: false });
-    const { width, height } = this.room();
-    const wished = Math.min(width / Math.max(1, box.w), height / Math.max(1, box.h));
-    const zoom = Math.min(ZOOM_FIT_MOST, Math.max(this.cy.minZoom(), wished));
-    const x = insets.left + width / 2 - zoom * (box.x1 + box.w / 2);
-    const y = insets.top + height / 2 - zoom * (box.y1 + box.h / 2);
-    const viewport = { zoom, pan: { x, y } };
+    const limits = { least: this.cy.minZoom(), most: ZOOM_FIT_MOST };
+    const viewport = fitting(box, this.room(), insets, limits);
     this.cy.stop();
     if (gently && !this.reduced.matches) this.cy.animate(viewport, { duration: 180 });
     else this.cy.viewport(viewport);
@@ -362,10 +354,9 @@ export class Chart {
     const insets = this.handlers.insets();
     const { x, y } = element.renderedPosition();
     const half = ((element.data('width') as number) / 2) * this.cy.zoom();
-    const { width, height } = this.room();
-    const dx = into(x - half, x + half, insets.left, insets.left + width);
-    const dy = into(y - 20, y + 20, insets.top, insets.top + height);
-    if (dx !== 0 || dy !== 0) this.cy.panBy({ x: dx, y: dy });
+    const box = { x1: x - half, x2: x + half, y1: y - 20, y2: y + 20 };
+    const shift = shiftInto(box, this.room(), insets);
+    if (shift.x !== 0 || shift.y !== 0) this.cy.panBy(shift);
   }
 
   private outside(): boolean {
@@ -378,12 +369,8 @@ export class Chart {
     );
   }
 
-  private room(): { width: number; height: number } {
-    const { top, right, bottom, left } = this.handlers.insets();
-    return {
-      width: Math.max(80, this.cy.width() - left - right),
-      height: Math.max(80, this.cy.height() - top - bottom),
-    };
+  private room(): Room {
+    return roomIn(this.cy.width(), this.cy.height(), this.handlers.insets());
   }
 
   private drawCircle(): void {
@@ -395,11 +382,4 @@ export class Chart {
 
 function linesOf(view: View): Line[] {
   return [...view.edges.values()].map((edge) => ({ source: edge.client, target: edge.server }));
-}
-
-/** How far to shift so that from..to lies within low..high (its start, if it is too long). */
-function into(from: number, to: number, low: number, high: number): number {
-  if (from < low) return low - from;
-  if (to > high) return Math.max(high - to, low - from);
-  return 0;
 }

@@ -128,7 +128,7 @@ function noticeContent(status: Status, model: Model, view: View | null): HTMLEle
   if (model.nodes.size > 0) {
     return [
       el('h2', {}, 'Nothing in this view'),
-      el('p', {}, `${count(model.nodes.size, 'service')} known, all outside the chosen time or hidden.`),
+      el('p', {}, `${count(model.nodes.size, 'service')} known, all hidden or out of this time.`),
       el('button', { type: 'button', 'data-act': 'everything' }, 'Show them'),
     ];
   }

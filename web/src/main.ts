@@ -2,8 +2,9 @@
 import './page.css';
 import { Announcer } from './announce.ts';
 import { App } from './app.ts';
+import type { Insets } from './camera.ts';
 import { byId, el, swap } from './dom.ts';
-import { Chart, type Insets } from './graph.ts';
+import { Chart } from './graph.ts';
 import { endpoint } from './format.ts';
 import { Header } from './header.ts';
 import { SIGNS } from './icons.ts';
@@ -70,7 +71,8 @@ app.stream.start();
 /** The room that the panel and the buttons take from the map. */
 function insets(): Insets {
   const edge = 28;
-  const legendRoom = narrow.matches ? 0 : byId('legend').offsetHeight;
+  // On a narrow screen only the buttons: the open legend lies over the map for a while.
+  const legendRoom = narrow.matches ? 44 : byId('legend').offsetHeight;
   const result = { top: edge, right: edge, bottom: edge + legendRoom, left: edge };
   if (panel.hidden) return result;
   if (narrow.matches) result.bottom += panel.offsetHeight;

@@ -164,7 +164,8 @@ function edgeList(
   const rest = sorted.length - items.length;
   if (rest > 0) items.push(el('li', { class: 'quiet' }, `and ${count(rest, 'more edge')}`));
   const number = el('span', { class: 'number' }, count(edges.length, 'edge'));
-  return el('section', { class: 'edges' }, el('h3', {}, title, ' ', number), el('ul', {}, ...items));
+  const heading = el('h3', {}, title, ' ', number);
+  return el('section', { class: 'edges' }, heading, el('ul', {}, ...items));
 }
 
 function port(edge: Edge): string {

@@ -58,7 +58,7 @@ export class Search {
     const rest = this.matches.length - shown.length;
     if (rest > 0) items.push(el('li', { class: 'quiet' }, `and ${rest} more: type on`));
     const asked = this.input.value.trim() !== '';
-    if (asked && items.length === 0) items.push(el('li', { class: 'quiet' }, 'No service matches.'));
+    if (items.length === 0) items.push(el('li', { class: 'quiet' }, 'No service matches.'));
     this.list.replaceChildren(...items);
     this.list.hidden = !asked;
     this.input.setAttribute('aria-expanded', String(asked));

@@ -12,7 +12,7 @@ export const LABEL_MIN_PX = 7.5;
 type Rules = { selector: string; style: Record<string, unknown> }[];
 
 export function stylesheet(c: Colours): StylesheetJson {
-  const rules: Rules = [...nodeRules(c), ...edgeRules(c), ...stateRules(c)];
+  const rules: Rules = [...nodeRules(c), ...edgeRules(c), ...walkRules(c), ...markRules(c)];
   return rules as unknown as StylesheetJson;
 }
 
@@ -119,15 +119,19 @@ function edgeRules(c: Colours): Rules {
   ];
 }
 
-function stateRules(c: Colours): Rules {
-  const marked = (colour: string): Record<string, unknown> => ({
+function marked(c: Colours, colour: string): Record<string, unknown> {
+  return {
     'line-color': colour,
     'line-opacity': 1,
     'target-arrow-color': colour,
     color: c.ink,
     opacity: 1,
     'z-index': 10,
-  });
+  };
+}
+
+/** History, and the two directions of a walk. */
+function walkRules(c: Colours): Rules {
   return [
     { selector: 'node.past', style: { 'border-style': 'dashed', color: c.faint } },
     {
@@ -159,12 +163,18 @@ function stateRules(c: Colours): Rules {
         'outline-opacity': 1,
       },
     },
-    { selector: 'edge.up', style: marked(c.dependents) },
-    { selector: 'edge.down', style: marked(c.needs) },
+    { selector: 'edge.up', style: marked(c, c.dependents) },
+    { selector: 'edge.down', style: marked(c, c.needs) },
     // Drawn small, a marked line must still be seen.
     { selector: 'edge.crowded.up, edge.crowded.down', style: { width: 4, 'arrow-scale': 1.2 } },
     { selector: 'node.crowded.up, node.crowded.down', style: { 'border-width': 5 } },
     { selector: 'edge.up, edge.down, edge.chosen', style: { label: 'data(label)' } },
+  ];
+}
+
+/** The selected, the new, the found, the keyboard's place. */
+function markRules(c: Colours): Rules {
+  return [
     {
       selector: 'node.chosen',
       style: {
@@ -177,7 +187,7 @@ function stateRules(c: Colours): Rules {
     },
     {
       selector: 'edge.chosen',
-      style: { ...marked(c.select), width: 4, 'min-zoomed-font-size': 5, 'font-weight': 600 },
+      style: { ...marked(c, c.select), width: 4, 'min-zoomed-font-size': 5, 'font-weight': 600 },
     },
     {
       selector: '.fresh',

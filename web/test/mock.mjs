@@ -8,6 +8,7 @@ import { graph, hostile, large, small } from './sample.mjs';
 const FILES = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   '/app.js': ['app.js', 'text/javascript; charset=utf-8'],
+  '/icon.svg': ['icon.svg', 'image/svg+xml'],
   '/app.css': ['app.css', 'text/css; charset=utf-8'],
 };
 const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'";

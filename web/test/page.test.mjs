@@ -1,55 +1,16 @@
 // The built page in a real browser against the mock server: npm run build first.
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { clickOn, launch, openMap } from './browser.mjs';
+import { clickOn } from './browser.mjs';
 import { Mock } from './mock.mjs';
+import { call, close, onPage, open, PG, shot, text, until } from './onpage.mjs';
 import { edge, EVIL, graph, hostile, large, listens, service, small } from './sample.mjs';
 
-const SHOTS = new URL('../artefacts/', import.meta.url).pathname;
-const PG = 'unit:postgresql@15-main.service';
 const CROWD_MEMBER = 'address:203.0.113.10';
 const HOUR = 3_600_000;
 
-let browser;
-before(async () => {
-  await mkdir(SHOTS, { recursive: true });
-  browser = await launch({ reducedMotion: 'reduce' });
-});
-after(() => browser?.close());
-
-/** One page on one mock; fails the test on any script error or break of the content policy. */
-async function onPage(value, run, media = {}) {
-  const mock = await new Mock(value).start();
-  const page = await browser.context.newPage();
-  const errors = [];
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('console', (message) => {
-    const policy = /Content Security Policy/i.test(message.text());
-    if (policy) errors.push(message.text());
-  });
-  const foreign = [];
-  page.on('request', (request) => {
-    if (!request.url().startsWith('http://127.0.0.1:')) foreign.push(request.url());
-  });
-  try {
-    await page.emulateMedia({ colorScheme: 'light', ...media });
-    await page.goto(mock.url);
-    await page.waitForSelector('html[data-ready="true"]');
-    await run(page, mock);
-    assert.deepEqual(errors, [], 'no script errors, no break of the content policy');
-    assert.deepEqual(foreign, [], 'no request to anywhere else');
-  } finally {
-    await page.close();
-    if (mock.server.listening) await mock.stop();
-  }
-}
-
-const shot = (page, name) => page.screenshot({ path: `${SHOTS}${name}.png` });
-const call = (page, name, ...args) =>
-  page.evaluate(([method, list]) => window.portolan[method](...list), [name, args]);
-const text = (page, selector) => page.locator(selector).innerText();
-const until = (page, check, arg) => page.waitForFunction(check, arg, { timeout: 5000 });
+before(open);
+after(close);
 
 test('the graph appears', () =>
   onPage(small(), async (page) => {
@@ -80,7 +41,8 @@ test('a new connection arrives by delta, and nothing moves', () =>
     assert.ok((await call(page, 'edges')).includes(`process:curl>${PG}:5432/tcp`));
     assert.deepEqual(await places(), earlier);
     await shot(page, 'delta');
-    mock.change({ removed_nodes: ['process:curl'], removed_edges: [`process:curl>${PG}:5432/tcp`] });
+    const gone = [`process:curl>${PG}:5432/tcp`];
+    mock.change({ removed_nodes: ['process:curl'], removed_edges: gone });
     await until(page, () => !window.portolan.nodes().includes('process:curl'));
     assert.deepEqual(await places(), earlier);
   }));
@@ -183,66 +145,6 @@ test('search by address, port and process', () =>
     await page.keyboard.press('Enter');
     assert.equal(await text(page, '#details h2'), 'ssh');
   }));
-
-test('everything by keyboard alone', () =>
-  onPage(small(), async (page) => {
-    const key = (name) => page.keyboard.press(name);
-    const opened = () => text(page, '#details h2');
-    await key('/');
-    await page.keyboard.type('nginx');
-    await key('Enter');
-    assert.equal(await opened(), 'nginx');
-    assert.equal(await page.evaluate(() => document.activeElement.id), 'map');
-    await key('ArrowRight');
-    assert.match(await page.locator('#say-focus').textContent(), /shop-api, container/);
-    await shot(page, 'keyboard');
-    await key('Enter');
-    assert.equal(await opened(), 'shop-api');
-    assert.equal(await page.evaluate(() => document.activeElement.id), 'details');
-    await key('d');
-    assert.ok(!(await text(page, '#details')).includes('What it needs'));
-    await key('n');
-    assert.ok((await text(page, '#details')).includes('What it needs'));
-    assert.ok(!(await text(page, '#details')).includes('What breaks'));
-    await key('1');
-    const pressed = '#details [data-act="depth"][aria-pressed="true"]';
-    assert.equal(await text(page, pressed), '1');
-    await key('Escape');
-    assert.ok(await page.locator('#details').isHidden());
-    assert.equal(await page.evaluate(() => document.activeElement.id), 'map');
-    const before = await call(page, 'position', PG);
-    await key('+');
-    assert.notDeepEqual(await call(page, 'position', PG), before);
-    await key('0');
-    assert.deepEqual(await call(page, 'position', PG), before);
-    await key('?');
-    assert.ok(await page.locator('#help').isVisible());
-    await shot(page, 'help');
-    await key('Escape');
-    assert.ok(await page.locator('#help').isHidden());
-    await key('l');
-    assert.match(await text(page, '#list'), /postgresql@15-main[^]*5432\/tcp/);
-    await key('Enter');
-    assert.equal(await opened(), 'nginx', 'the most needed is first and has the focus');
-    await shot(page, 'list');
-    await key('l');
-    await key('Escape');
-    await key('Escape');
-    await walkByTab(page);
-  }));
-
-/** Tab goes through every drawn node once and then leaves the map. */
-async function walkByTab(page) {
-  await page.locator('#map').focus();
-  const heard = new Set();
-  for (let presses = 0; presses < 40; presses++) {
-    await page.keyboard.press('Tab');
-    if ((await page.evaluate(() => document.activeElement.id)) !== 'map') break;
-    heard.add(await page.locator('#say-focus').textContent());
-  }
-  assert.equal(heard.size, 15, [...heard].join('\n'));
-  assert.notEqual(await page.evaluate(() => document.activeElement.id), 'map', 'no trap');
-}
 
 test('dark and light, by system and by choice', () =>
   onPage(

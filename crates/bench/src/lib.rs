@@ -1,1 +1,43 @@
-//! To come.
+//! The measurements of `portolan bench`.
+//!
+//! The crate's one idea: a claim about speed is a [`Scenario`], a piece of work that several
+//! [`Contestant`]s do side by side, ours and other programs, on the host where it matters. The
+//! runner prepares the world once per size, interleaves the contestants so that a disturbance hits
+//! all of them, distrusts results before it compares times, and keeps every run.
+//!
+//! A *contestant* that is not installed, fails or gives an implausible result is a line of the
+//! report, never a gap in it.
+//!
+//! Read in this order: `scenario.rs`, `sample.rs`, `statistics.rs`, `order.rs`, `runner.rs`,
+//! `measure.rs`, `program.rs`, `host.rs`; then the scenario `snapshot.rs` with `world.rs`
+//! (`world/hold.rs`) and `read.rs`; then `report.rs` (`report/text.rs`, `report/table.rs`,
+//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`) and `error.rs`.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod host;
+mod measure;
+mod order;
+mod program;
+mod read;
+pub mod report;
+mod runner;
+mod sample;
+mod scenario;
+mod snapshot;
+mod statistics;
+mod world;
+
+pub use error::Error;
+pub use host::Host;
+pub use measure::{Measured, Stdout, measure};
+pub use program::{Program, ProgramContestant, Reading};
+pub use read::{Depth, Read, ReadReport, ReadingCost, read};
+pub use runner::{Lane, Options, Outcome, Results, SizeResults, run};
+pub use sample::Sample;
+pub use scenario::{Contestant, Fault, Purpose, Scenario};
+pub use snapshot::{Snapshot, SnapshotOptions};
+pub use statistics::Spread;
+pub use world::{CONNECTIONS_MAX, Hold, World, hold};
+

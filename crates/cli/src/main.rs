@@ -1,2 +1,48 @@
-//! The program `portolan`.
-fn main() {}
+//! The program `portolan`: one file per subcommand.
+//!
+//! Exit codes: 0 done; 1 the answer is no (nothing of that name, a job that cannot be done here);
+//! 2 an error. A reader that closes the pipe early is no error.
+
+use std::{io, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+mod doctor;
+mod map;
+mod print;
+
+/// TCP on Linux: who talks to whom, which sockets exist, and what the kernel allows.
+#[derive(Debug, Parser)]
+#[command(name = "portolan", version, max_term_width = 100, subcommand_required = true)]
+#[command(after_help = "Exit codes: 0 done; 1 the answer is no; 2 an error.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Map(map::MapArgs),
+    Doctor(doctor::DoctorArgs),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match &arguments.command {
+        Command::Map(args) => map::run(args),
+        Command::Doctor(args) => doctor::run(args),
+    };
+    done.unwrap_or_else(|error| {
+        if is_closed_pipe(&error) {
+            return ExitCode::SUCCESS;
+        }
+        anstream::eprintln!("portolan: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -6,12 +6,13 @@ use portolan_flow::{Counters, Flow, Pids, Record, Transport, service_name};
 
 use crate::api::{self, EdgeRecord};
 
-/// What two flows that may be the same connection have in common.
-pub(crate) type Pair = (Transport, u16, IpAddr, IpAddr);
+/// What two flows that may be the same connection have in common: port, transport, address of the
+/// server, of the client. A folded list of flows is in this order.
+pub(crate) type Pair = (u16, Transport, IpAddr, IpAddr);
 
 /// The [`Pair`] of a flow.
 pub(crate) fn pair_of(flow: &Flow) -> Pair {
-    (flow.transport, flow.server_port, flow.client.address, flow.server.address)
+    (flow.server_port, flow.transport, flow.server.address, flow.client.address)
 }
 
 /// The order of flows within an edge: by addresses, then by who is behind them.

@@ -112,7 +112,9 @@ impl Hub {
     ) -> Delta {
         let mut writer = self.writer();
         let reading = Reading { bundle, warnings, method: method.to_owned() };
-        let delta = self.live_mut().apply(reading, now_ms);
+        // Nobody else changes the graph between these two: that takes the writer.
+        let sorted = self.live().sort(reading);
+        let delta = self.live_mut().apply(sorted, now_ms);
         if !delta.is_empty() {
             self.publish(&delta);
         }

@@ -44,11 +44,12 @@ mod select;
 mod store;
 mod walk;
 
+pub use api::{EdgeRecord, Kind, Listening, Node};
 pub use edge::{Edge, KnownFlow};
 pub use graph::{Direction, Graph, Header};
 pub use hub::{Config, Hub, WINDOW_MS};
 pub use identity::{Identity, Users, client_of, listener_of, printable, server_of};
-pub use live::{Delta, Limits, Live, Reading};
+pub use live::{Delta, Limits, Live, Reading, Sorted};
 pub use select::{SelectError, Selection};
 pub use store::{Description, Memory, Rows, SCHEMA_VERSION, Seen, Sqlite, Store, StoreError};
 pub use walk::{Step, Walk};

@@ -1,10 +1,11 @@
 //! The graph that readings keep up to date, and what each reading changed in it.
 //!
-//! Ids are the keys, so that everything comes out in order; nodes and edges are shared with the
-//! [`Graph`]s that were taken, and copied when they change while one is in use.
+//! Nodes and edges are shared with the [`Graph`]s that were taken, and copied when they change
+//! while one is in use. What comes out is in the order of the ids, what goes on inside is in that
+//! of the reading: nothing depends on the order of a hash table.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
@@ -14,7 +15,7 @@ use crate::{
     api::Node,
     edge::{Edge, KnownFlow, Pair, flow_cmp, forget_counts, pair_of},
     graph::{Graph, Header},
-    identity::{Users, client_of, listener_of, server_of},
+    identity::Users,
 };
 
 mod bounds;
@@ -22,10 +23,13 @@ mod delta;
 mod history;
 mod resolve;
 mod sighting;
+mod sort;
 
 pub use delta::Delta;
 use delta::{Changes, News};
 use sighting::Sighting;
+use sort::Group;
+pub use sort::Sorted;
 
 /// How long what does not change waits until it is announced again, in milliseconds.
 const REFRESH_MS: u64 = 10_000;
@@ -69,26 +73,19 @@ pub struct Live {
     header: Header,
     limits: Limits,
     users: Users,
-    nodes: BTreeMap<Arc<str>, Arc<Node>>,
-    edges: BTreeMap<Arc<str>, Arc<Edge>>,
+    nodes: HashMap<Arc<str>, Arc<Node>>,
+    edges: HashMap<Arc<str>, Arc<Edge>>,
     /// The edges that have a flow between two addresses: where an open end may belong.
     pairs: HashMap<Pair, Vec<Arc<str>>>,
     /// The number of flows in all edges.
     flows: usize,
-    live_nodes: BTreeSet<Arc<str>>,
-    live_edges: BTreeSet<Arc<str>>,
+    live_nodes: HashSet<Arc<str>>,
+    live_edges: HashSet<Arc<str>>,
     listeners: Vec<Listener>,
     /// A problem of the hub itself, shown beside the warnings of the reading.
     own_warning: Option<String>,
     refreshed_ms: u64,
     pruned_ms: u64,
-}
-
-/// The flows of one reading that belong to one edge.
-struct Group {
-    client: Arc<str>,
-    server: Arc<str>,
-    flows: Vec<Flow>,
 }
 
 impl Live {
@@ -121,20 +118,28 @@ impl Live {
         self.own_warning = warning;
     }
 
+    /// Finds out which edges and nodes a reading is about: the larger part of the work on it,
+    /// which changes nothing, so that others can take graphs meanwhile.
+    #[must_use]
+    pub fn sort(&self, reading: Reading) -> Sorted {
+        let Reading { bundle, warnings, method } = reading;
+        let flows = resolve::close_ends(bundle.flows, &self.pairs, &self.edges);
+        Sorted::new(flows, bundle.listeners, warnings, method, &self.users)
+    }
+
     /// Takes a reading of `now_ms` (milliseconds since the Unix epoch) and says what it changed.
+    /// It must have been sorted after the reading before was applied.
     ///
     /// Time that passes is no change: the `last_seen_ms` of what is live moves silently, and is
     /// announced with the next change, or after ten seconds.
-    pub fn apply(&mut self, reading: Reading, now_ms: u64) -> Delta {
+    pub fn apply(&mut self, reading: Sorted, now_ms: u64) -> Delta {
         let mut changes = Changes::default();
-        let flows = resolve::close_ends(reading.bundle.flows, &self.pairs, &self.edges);
-        let (groups, sightings) = self.sort(flows, &reading.bundle.listeners);
-        self.listeners = reading.bundle.listeners;
-        self.end_missing(&groups, &sightings, &mut changes);
-        for (id, sighting) in sightings {
+        self.end_missing(&reading, &mut changes);
+        self.listeners = reading.listeners;
+        for (id, sighting) in reading.sightings.into_items() {
             self.see_node(&id, sighting, now_ms, &mut changes);
         }
-        for (id, group) in groups {
+        for (id, group) in reading.groups.into_items() {
             self.see_edge(id, group, now_ms, &mut changes);
         }
         self.prune(now_ms, &mut changes);
@@ -159,44 +164,10 @@ impl Live {
         self.delta(changes, news)
     }
 
-    /// The reading by edge and by node.
-    fn sort(
-        &self,
-        flows: Vec<Flow>,
-        listeners: &[Listener],
-    ) -> (BTreeMap<Arc<str>, Group>, BTreeMap<Arc<str>, Sighting>) {
-        let mut groups: BTreeMap<Arc<str>, Group> = BTreeMap::new();
-        let mut sightings: BTreeMap<Arc<str>, Sighting> = BTreeMap::new();
-        for flow in flows {
-            let client = client_of(&flow, &self.users);
-            let server = server_of(&flow, &self.users);
-            let id = Edge::id_of(&client.id, &server.id, flow.server_port, flow.transport);
-            let (from, to) = (Arc::clone(&client.id), Arc::clone(&server.id));
-            sighting::of(&mut sightings, client).see(&flow.client);
-            sighting::of(&mut sightings, server).see(&flow.server);
-            let group = groups.entry(id.into()).or_insert_with(|| Group {
-                client: from,
-                server: to,
-                flows: Vec::new(),
-            });
-            group.flows.push(flow);
-        }
-        for listener in listeners {
-            let identity = listener_of(listener, &self.users);
-            sighting::of(&mut sightings, identity).listen(listener);
-        }
-        (groups, sightings)
-    }
-
     /// Marks what the last reading saw and this one does not.
-    fn end_missing(
-        &mut self,
-        groups: &BTreeMap<Arc<str>, Group>,
-        sightings: &BTreeMap<Arc<str>, Sighting>,
-        changes: &mut Changes,
-    ) {
+    fn end_missing(&mut self, reading: &Sorted, changes: &mut Changes) {
         let ended: Vec<_> =
-            self.live_edges.iter().filter(|&id| !groups.contains_key(id)).cloned().collect();
+            self.live_edges.iter().filter(|&id| !reading.groups.contains(id)).cloned().collect();
         for id in ended {
             self.live_edges.remove(&id);
             if let Some(edge) = self.edges.get_mut(&id) {
@@ -205,7 +176,7 @@ impl Live {
             }
         }
         let ended: Vec<_> =
-            self.live_nodes.iter().filter(|&id| !sightings.contains_key(id)).cloned().collect();
+            self.live_nodes.iter().filter(|&id| !reading.sightings.contains(id)).cloned().collect();
         for id in ended {
             self.live_nodes.remove(&id);
             if let Some(node) = self.nodes.get_mut(&id) {
@@ -222,8 +193,12 @@ impl Live {
             let node = Arc::make_mut(node);
             node.last_seen_ms = node.last_seen_ms.max(now_ms);
             node.first_seen_ms = node.first_seen_ms.min(now_ms);
+            let was_live = node.live;
             if seen.update(node) {
                 changes.node(Arc::clone(id));
+            }
+            if was_live {
+                return;
             }
         } else {
             if !self.has_room_for_node(changes) {
@@ -233,9 +208,7 @@ impl Live {
             self.nodes.insert(Arc::clone(id), Arc::new(seen.into_node(now_ms)));
             changes.node(Arc::clone(id));
         }
-        if !self.live_nodes.contains(id) {
-            self.live_nodes.insert(Arc::clone(id));
-        }
+        self.live_nodes.insert(Arc::clone(id));
     }
 
     fn see_edge(&mut self, id: Arc<str>, group: Group, now_ms: u64, changes: &mut Changes) {
@@ -262,15 +235,16 @@ impl Live {
             };
             self.insert_flow(&id, &group.client, &group.server, known);
         }
+        if !is_changed {
+            return;
+        }
         if self.edges.get(&id).is_some_and(|edge| edge.live()) {
             self.live_edges.insert(Arc::clone(&id));
         } else {
             // Its old flows have ended, and the new ones found no room.
             self.live_edges.remove(&id);
         }
-        if is_changed {
-            changes.edge(id);
-        }
+        changes.edge(id);
     }
 
     /// Adds a flow to its edge, which is made if it is not there.

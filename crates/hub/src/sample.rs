@@ -7,7 +7,7 @@ use portolan_flow::{
 };
 use proptest::prelude::*;
 
-use crate::live::Reading;
+use crate::live::{Delta, Live, Reading};
 
 /// The end of a process in the observer's namespace.
 pub fn process(name: &str, address: &str) -> End {
@@ -81,6 +81,12 @@ pub fn listener(end: End, port: u16) -> Listener {
 /// A reading without warnings.
 pub fn reading(flows: Vec<Flow>, listeners: Vec<Listener>) -> Reading {
     Reading { bundle: bundle(flows, listeners), warnings: Vec::new(), method: "test".to_owned() }
+}
+
+/// Has a reading sorted and applied.
+pub fn take(live: &mut Live, reading: Reading, now_ms: u64) -> Delta {
+    let sorted = live.sort(reading);
+    live.apply(sorted, now_ms)
 }
 
 /// A bundle as `portolan_flow` hands it over: folded and in order.

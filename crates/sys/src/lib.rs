@@ -5,7 +5,7 @@
 //! stays safe. Nothing here decides anything.
 //!
 //! Read in this order: `netlink.rs`, `netns.rs`, `capabilities.rs`, `limits.rs`, `kernel.rs`,
-//! `usage.rs`, `user.rs`, `clock.rs`.
+//! `usage.rs`, `user.rs`, `signals.rs`, `terminal.rs`, `clock.rs`.
 
 pub mod capabilities;
 pub mod clock;
@@ -13,5 +13,7 @@ pub mod kernel;
 pub mod limits;
 pub mod netlink;
 pub mod netns;
+pub mod signals;
+pub mod terminal;
 pub mod usage;
 pub mod user;

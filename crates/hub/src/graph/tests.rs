@@ -1,6 +1,6 @@
 use crate::{
     Direction, Graph, Limits, Live, Users,
-    sample::{ended, flow, listener, process, reading, remote, unit},
+    sample::{ended, flow, listener, process, reading, remote, take, unit},
 };
 
 fn live() -> Live {
@@ -12,8 +12,8 @@ fn sample() -> Graph {
     let postgres = || unit("postgres", "postgresql.service", "127.0.0.1");
     let old = flow(process("old", "127.0.0.1"), postgres(), 5432);
     let psql = flow(process("psql", "127.0.0.1"), postgres(), 5432);
-    live.apply(reading(vec![old], vec![]), 1_000);
-    live.apply(reading(vec![psql], vec![listener(postgres(), 5432)]), 5_000);
+    take(&mut live, reading(vec![old], vec![]), 1_000);
+    take(&mut live, reading(vec![psql], vec![listener(postgres(), 5432)]), 5_000);
     live.graph(0)()
 }
 
@@ -36,8 +36,8 @@ fn what_ended_before_is_left_out() {
     let mut live = live();
     let server = || unit("postgres", "postgresql.service", "127.0.0.1");
     let from = |name| flow(process(name, "127.0.0.1"), server(), 5432);
-    live.apply(reading(vec![from("old")], vec![]), 1_000);
-    live.apply(reading(vec![from("psql")], vec![]), 5_000);
+    take(&mut live, reading(vec![from("old")], vec![]), 1_000);
+    take(&mut live, reading(vec![from("psql")], vec![]), 5_000);
     let ids = |since| {
         let graph = live.graph(since)();
         graph.edges().iter().map(|edge| edge.client.to_string()).collect::<Vec<_>>()
@@ -102,7 +102,7 @@ fn counters_add_up_over_flows() {
         ended(client(), remote("192.0.2.1"), 80),
         flow(process("curl", "10.0.0.2"), remote("192.0.2.1"), 80),
     ];
-    live.apply(reading(flows, vec![]), 1_000);
+    take(&mut live, reading(flows, vec![]), 1_000);
     let graph = live.graph(0)();
     let [edge] = graph.edges() else { panic!("one edge, not {:?}", graph.edges()) };
     assert_eq!((edge.connections(), edge.time_wait(), edge.flows.len()), (2, 1, 2));

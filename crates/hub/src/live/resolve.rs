@@ -5,10 +5,7 @@
 //! with an open end is added to a known flow between the same addresses that agrees with all
 //! that the open one says, the most recently seen first.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use portolan_flow::{End, Flow, Owner};
 
@@ -33,19 +30,22 @@ fn explains(known: &Flow, open: &Flow) -> bool {
 pub(super) fn close_ends(
     mut flows: Vec<Flow>,
     pairs: &HashMap<Pair, Vec<Arc<str>>>,
-    edges: &BTreeMap<Arc<str>, Arc<Edge>>,
+    edges: &HashMap<Arc<str>, Arc<Edge>>,
 ) -> Vec<Flow> {
-    // What leaves less open comes first, to be there for what leaves more open.
-    flows.sort_by_key(openness);
+    // What leaves less open comes first among those between the same addresses, to be there for
+    // what leaves more open. A folded list is in this order but for the last part.
+    flows.sort_by_key(|flow| (pair_of(flow), openness(flow)));
     let mut closed: Vec<Flow> = Vec::with_capacity(flows.len());
-    let mut by_pair: HashMap<Pair, Vec<usize>> = HashMap::with_capacity(flows.len());
+    // Where the flows between the same addresses as the last one begin.
+    let mut from = 0;
     for mut flow in flows {
         let pair = pair_of(&flow);
-        let beside = by_pair.entry(pair).or_default();
+        if closed.last().is_some_and(|last| pair_of(last) != pair) {
+            from = closed.len();
+        }
         if openness(&flow) > 0 {
             // What this reading saw is the most recently seen there is.
-            if let Some(&at) = beside.iter().find(|&&at| explains(&closed[at], &flow)) {
-                let known = &mut closed[at];
+            if let Some(known) = closed[from..].iter_mut().find(|known| explains(known, &flow)) {
                 adopt(&mut flow, known);
                 known.absorb(flow);
                 continue;
@@ -55,7 +55,6 @@ pub(super) fn close_ends(
                 adopt(&mut flow, &known.flow);
             }
         }
-        beside.push(closed.len());
         closed.push(flow);
     }
     closed

@@ -1,10 +1,6 @@
 //! What one reading says about one node.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    net::IpAddr,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, net::IpAddr};
 
 use portolan_flow::{End, Listener, Pids, service_name};
 
@@ -28,21 +24,18 @@ pub(super) struct Sighting {
     listening: BTreeSet<Listening>,
 }
 
-/// The sighting of a node in a reading.
-pub(super) fn of(
-    sightings: &mut BTreeMap<Arc<str>, Sighting>,
-    identity: Identity,
-) -> &mut Sighting {
-    sightings.entry(Arc::clone(&identity.id)).or_insert_with(|| Sighting {
-        identity,
-        processes: BTreeSet::new(),
-        pids: Pids::default(),
-        addresses: BTreeSet::new(),
-        listening: BTreeSet::new(),
-    })
-}
-
 impl Sighting {
+    /// Nothing of a node yet but who it is.
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            processes: BTreeSet::new(),
+            pids: Pids::default(),
+            addresses: BTreeSet::new(),
+            listening: BTreeSet::new(),
+        }
+    }
+
     /// Adds an end of a flow.
     pub fn see(&mut self, end: &End) {
         if let Some(process) = end.owner.process()

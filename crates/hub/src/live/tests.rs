@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_flow::{Counters, End, Transport};
 use proptest::prelude::*;
@@ -7,7 +7,8 @@ use super::*;
 use crate::{
     api::{DeltaReply, GraphReply},
     sample::{
-        any_reading, ended, flow, hidden, listener, local, process, reading, remote, unit, within,
+        any_reading, ended, flow, hidden, listener, local, process, reading, remote, take, unit,
+        within,
     },
     store::{Memory, Rows, Store},
 };
@@ -27,16 +28,18 @@ fn psql() -> Flow {
 const PSQL: &str = "process:psql>unit:postgresql.service:5432/tcp";
 
 fn edge_ids(live: &Live) -> Vec<&str> {
-    live.edges.keys().map(|id| &**id).collect()
+    let mut ids: Vec<&str> = live.edges.keys().map(|id| &**id).collect();
+    ids.sort_unstable();
+    ids
 }
 
 #[test]
 fn a_reading_like_the_last_one_changes_nothing() {
     let mut live = live();
     let same = || reading(vec![psql()], vec![listener(postgres(), 5432)]);
-    let first = live.apply(same(), 1_000);
+    let first = take(&mut live, same(), 1_000);
     assert_eq!((first.revision, first.nodes.len(), first.edges.len()), (1, 2, 1));
-    let second = live.apply(same(), 2_000);
+    let second = take(&mut live, same(), 2_000);
     assert!(second.is_empty(), "{second:?}");
     assert_eq!(second.revision, 1);
     // Time moves on all the same.
@@ -48,20 +51,20 @@ fn a_reading_like_the_last_one_changes_nothing() {
 fn what_does_not_change_is_announced_after_ten_seconds() {
     let mut live = live();
     let same = || reading(vec![psql()], vec![]);
-    live.apply(same(), 1_000);
-    assert!(live.apply(same(), 10_999).is_empty());
-    let refreshed = live.apply(same(), 11_000);
+    take(&mut live, same(), 1_000);
+    assert!(take(&mut live, same(), 10_999).is_empty());
+    let refreshed = take(&mut live, same(), 11_000);
     assert_eq!(refreshed.edges[0].last_seen_ms(), 11_000);
     assert_eq!((refreshed.revision, refreshed.nodes.len()), (2, 2));
-    assert!(live.apply(same(), 12_000).is_empty());
+    assert!(take(&mut live, same(), 12_000).is_empty());
 }
 
 #[test]
 fn an_edge_that_ends_stays_as_history() {
     let mut live = live();
-    live.apply(reading(vec![psql()], vec![]), 1_000);
-    live.apply(reading(vec![psql()], vec![]), 2_000);
-    let delta = live.apply(reading(vec![], vec![]), 3_000);
+    take(&mut live, reading(vec![psql()], vec![]), 1_000);
+    take(&mut live, reading(vec![psql()], vec![]), 2_000);
+    let delta = take(&mut live, reading(vec![], vec![]), 3_000);
     let [edge] = &delta.edges[..] else { panic!("{delta:?}") };
     assert!(!edge.live());
     assert_eq!((edge.connections(), edge.first_seen_ms(), edge.last_seen_ms()), (0, 1_000, 2_000));
@@ -69,7 +72,7 @@ fn an_edge_that_ends_stays_as_history() {
     assert!(delta.nodes.iter().all(|node| !node.live && node.pids.is_empty()));
     assert!(delta.removed_edges.is_empty());
 
-    let back = live.apply(reading(vec![psql()], vec![]), 4_000);
+    let back = take(&mut live, reading(vec![psql()], vec![]), 4_000);
     assert!(back.edges[0].live());
     assert_eq!(back.edges[0].first_seen_ms(), 1_000);
 }
@@ -78,8 +81,8 @@ fn an_edge_that_ends_stays_as_history() {
 fn counters_are_those_of_the_last_reading() {
     let mut live = live();
     let three = Counters { connections: 3, ..Counters::default() };
-    live.apply(reading(vec![Flow { active: three, passive: three, ..psql() }], vec![]), 1_000);
-    let delta = live.apply(reading(vec![psql()], vec![]), 2_000);
+    take(&mut live, reading(vec![Flow { active: three, passive: three, ..psql() }], vec![]), 1_000);
+    let delta = take(&mut live, reading(vec![psql()], vec![]), 2_000);
     assert_eq!(delta.edges[0].connections(), 1);
     assert!(delta.nodes.is_empty());
 }
@@ -87,9 +90,9 @@ fn counters_are_those_of_the_last_reading() {
 #[test]
 fn time_wait_belongs_to_the_client_that_is_known() {
     let mut live = live();
-    live.apply(reading(vec![psql()], vec![]), 1_000);
+    take(&mut live, reading(vec![psql()], vec![]), 1_000);
     let unknown = ended(local("127.0.0.1"), postgres(), 5432);
-    let delta = live.apply(reading(vec![unknown], vec![]), 2_000);
+    let delta = take(&mut live, reading(vec![unknown], vec![]), 2_000);
     assert_eq!(edge_ids(&live), [PSQL]);
     assert_eq!((delta.edges[0].connections(), delta.edges[0].time_wait()), (0, 1));
     assert!(delta.edges[0].live());
@@ -100,7 +103,7 @@ fn time_wait_belongs_to_the_client_that_is_known() {
 fn time_wait_belongs_to_a_client_of_the_same_reading() {
     let mut live = live();
     let unknown = ended(local("127.0.0.1"), postgres(), 5432);
-    let delta = live.apply(reading(vec![unknown, psql()], vec![]), 1_000);
+    let delta = take(&mut live, reading(vec![unknown, psql()], vec![]), 1_000);
     assert_eq!((delta.edges[0].connections(), delta.edges[0].time_wait()), (1, 1));
     assert_eq!(edge_ids(&live), [PSQL]);
 }
@@ -109,9 +112,9 @@ fn time_wait_belongs_to_a_client_of_the_same_reading() {
 fn time_wait_to_a_host_elsewhere_finds_its_client() {
     let mut live = live();
     let curl = process("curl", "10.0.0.1");
-    live.apply(reading(vec![flow(curl, remote("192.0.2.7"), 443)], vec![]), 1_000);
+    take(&mut live, reading(vec![flow(curl, remote("192.0.2.7"), 443)], vec![]), 1_000);
     let unknown = ended(local("10.0.0.1"), remote("192.0.2.7"), 443);
-    live.apply(reading(vec![unknown], vec![]), 2_000);
+    take(&mut live, reading(vec![unknown], vec![]), 2_000);
     assert_eq!(edge_ids(&live), ["process:curl>address:192.0.2.7:443/tcp"]);
 }
 
@@ -119,12 +122,12 @@ fn time_wait_to_a_host_elsewhere_finds_its_client() {
 fn of_several_clients_the_last_seen_is_taken() {
     let mut live = live();
     let from = |name| flow(process(name, "127.0.0.1"), postgres(), 5432);
-    live.apply(reading(vec![from("app")], vec![]), 1_000);
-    live.apply(reading(vec![from("backup")], vec![]), 2_000);
-    live.apply(reading(vec![from("app")], vec![]), 3_000);
-    live.apply(reading(vec![], vec![]), 4_000);
+    take(&mut live, reading(vec![from("app")], vec![]), 1_000);
+    take(&mut live, reading(vec![from("backup")], vec![]), 2_000);
+    take(&mut live, reading(vec![from("app")], vec![]), 3_000);
+    take(&mut live, reading(vec![], vec![]), 4_000);
     let unknown = ended(local("127.0.0.1"), postgres(), 5432);
-    let delta = live.apply(reading(vec![unknown], vec![]), 5_000);
+    let delta = take(&mut live, reading(vec![unknown], vec![]), 5_000);
     assert_eq!(&*delta.edges[0].client, "process:app");
     assert_eq!(live.edges.len(), 2);
 }
@@ -132,7 +135,7 @@ fn of_several_clients_the_last_seen_is_taken() {
 #[test]
 fn an_open_end_that_disagrees_stays_open() {
     let mut live = live();
-    live.apply(reading(vec![psql()], vec![]), 1_000);
+    take(&mut live, reading(vec![psql()], vec![]), 1_000);
     let others = [
         ended(local("127.0.0.1"), postgres(), 5433),
         ended(local("10.0.0.1"), postgres(), 5432),
@@ -141,7 +144,7 @@ fn an_open_end_that_disagrees_stays_open() {
         Flow { transport: Transport::Udp, ..ended(local("127.0.0.1"), postgres(), 5432) },
     ];
     for (at, other) in others.into_iter().enumerate() {
-        live.apply(reading(vec![other], vec![]), 2_000);
+        take(&mut live, reading(vec![other], vec![]), 2_000);
         assert_eq!(live.edges.len(), at + 2, "{:?}", edge_ids(&live));
         assert_eq!(live.edges[PSQL].time_wait(), 0);
     }
@@ -150,8 +153,8 @@ fn an_open_end_that_disagrees_stays_open() {
 #[test]
 fn what_is_known_is_not_confused_with_what_is_hidden() {
     let mut live = live();
-    live.apply(reading(vec![psql()], vec![]), 1_000);
-    live.apply(reading(vec![flow(hidden(70, "127.0.0.1"), postgres(), 5432)], vec![]), 2_000);
+    take(&mut live, reading(vec![psql()], vec![]), 1_000);
+    take(&mut live, reading(vec![flow(hidden(70, "127.0.0.1"), postgres(), 5432)], vec![]), 2_000);
     assert_eq!(live.edges.len(), 2);
 }
 
@@ -159,22 +162,22 @@ fn what_is_known_is_not_confused_with_what_is_hidden() {
 fn a_change_of_warnings_or_method_is_told() {
     let mut live = live();
     let warned = || Reading { warnings: vec!["half".to_owned()], ..reading(vec![], vec![]) };
-    live.apply(warned(), 1_000);
-    assert!(live.apply(warned(), 2_000).is_empty());
-    let delta = live.apply(reading(vec![], vec![]), 3_000);
+    take(&mut live, warned(), 1_000);
+    assert!(take(&mut live, warned(), 2_000).is_empty());
+    let delta = take(&mut live, reading(vec![], vec![]), 3_000);
     assert!(!delta.is_empty() && delta.warnings.is_empty());
     let other = Reading { method: "other".to_owned(), ..reading(vec![], vec![]) };
-    assert!(!live.apply(other, 4_000).is_empty());
+    assert!(!take(&mut live, other, 4_000).is_empty());
     live.set_own_warning(Some("disk full".to_owned()));
     let other = Reading { method: "other".to_owned(), ..reading(vec![], vec![]) };
-    assert_eq!(live.apply(other, 5_000).warnings, ["disk full"]);
+    assert_eq!(take(&mut live, other, 5_000).warnings, ["disk full"]);
 }
 
 #[test]
 fn a_listener_that_ends_is_taken_from_a_node_that_lives() {
     let mut live = live();
-    live.apply(reading(vec![psql()], vec![listener(postgres(), 5432)]), 1_000);
-    let delta = live.apply(reading(vec![psql()], vec![]), 2_000);
+    take(&mut live, reading(vec![psql()], vec![listener(postgres(), 5432)]), 1_000);
+    let delta = take(&mut live, reading(vec![psql()], vec![]), 2_000);
     assert_eq!(delta.nodes.len(), 1);
     assert!(delta.nodes[0].live && delta.nodes[0].listening.is_empty());
 }
@@ -183,10 +186,10 @@ fn a_listener_that_ends_is_taken_from_a_node_that_lives() {
 fn history_is_forgotten_when_it_is_too_old() {
     let limits = Limits { retention_ms: 100_000, ..Limits::default() };
     let mut live = Live::new("h", 1_000, limits, Users::default());
-    live.apply(reading(vec![psql()], vec![]), 1_000);
-    live.apply(reading(vec![], vec![]), 2_000);
-    assert!(live.apply(reading(vec![], vec![]), 101_000).removed_edges.is_empty());
-    let delta = live.apply(reading(vec![], vec![]), 162_000);
+    take(&mut live, reading(vec![psql()], vec![]), 1_000);
+    take(&mut live, reading(vec![], vec![]), 2_000);
+    assert!(take(&mut live, reading(vec![], vec![]), 101_000).removed_edges.is_empty());
+    let delta = take(&mut live, reading(vec![], vec![]), 162_000);
     assert_eq!(delta.removed_edges, [PSQL.into()]);
     assert_eq!(delta.removed_nodes, ["process:psql".into(), "unit:postgresql.service".into()]);
     assert_eq!((live.flows, live.pairs.len()), (0, 0));
@@ -198,9 +201,9 @@ fn a_full_map_drops_the_oldest_history_first() {
     let mut live = Live::new("h", 1_000, limits, Users::default());
     let from = |at: u64| flow(process(&format!("p{at:02}"), "127.0.0.1"), postgres(), 5432);
     for at in 0..10 {
-        live.apply(reading(vec![from(at)], vec![]), at * 1_000);
+        take(&mut live, reading(vec![from(at)], vec![]), at * 1_000);
     }
-    let delta = live.apply(reading(vec![from(10)], vec![]), 10_000);
+    let delta = take(&mut live, reading(vec![from(10)], vec![]), 10_000);
     assert_eq!(delta.removed_edges.len(), 1);
     assert!(delta.removed_edges[0].starts_with("process:p00>"));
     assert_eq!((live.flows, delta.warnings.len()), (10, 0));
@@ -212,12 +215,12 @@ fn what_finds_no_room_is_counted_and_shown() {
     let mut live = Live::new("h", 1_000, limits, Users::default());
     let from = |at: u64| flow(process(&format!("p{at}"), "127.0.0.1"), postgres(), 5432);
     let all = || reading((0..7).map(from).collect(), vec![]);
-    let delta = live.apply(all(), 1_000);
+    let delta = take(&mut live, all(), 1_000);
     assert_eq!(live.edges.len(), 4);
     assert!(delta.warnings[0].starts_with("the map is full: 3 nodes and flows"), "{delta:?}");
-    assert!(live.apply(all(), 2_000).is_empty());
+    assert!(take(&mut live, all(), 2_000).is_empty());
     // When there is room again, the warning goes.
-    let fewer = live.apply(reading((0..4).map(from).collect(), vec![]), 3_000);
+    let fewer = take(&mut live, reading((0..4).map(from).collect(), vec![]), 3_000);
     assert!(fewer.warnings.is_empty());
 }
 
@@ -227,7 +230,7 @@ fn nodes_are_limited_too() {
     let mut live = Live::new("h", 1_000, limits, Users::default());
     for at in 0..50 {
         let end = process(&format!("p{at:02}"), "127.0.0.1");
-        live.apply(reading(vec![flow(end, postgres(), 5432)], vec![]), at * 1_000);
+        take(&mut live, reading(vec![flow(end, postgres(), 5432)], vec![]), at * 1_000);
         check(&live);
     }
     assert!(live.nodes.contains_key("process:p49"));
@@ -237,11 +240,11 @@ fn nodes_are_limited_too() {
 #[test]
 fn a_clock_that_is_set_back_does_no_harm() {
     let mut live = live();
-    live.apply(reading(vec![psql()], vec![]), 1_000_000);
-    live.apply(reading(vec![psql()], vec![]), 1_000);
+    take(&mut live, reading(vec![psql()], vec![]), 1_000_000);
+    take(&mut live, reading(vec![psql()], vec![]), 1_000);
     assert_eq!(live.edges[PSQL].first_seen_ms(), 1_000);
     assert_eq!(live.edges[PSQL].last_seen_ms(), 1_000_000);
-    live.apply(reading(vec![], vec![]), 500);
+    take(&mut live, reading(vec![], vec![]), 500);
     check(&live);
 }
 
@@ -249,8 +252,8 @@ fn a_clock_that_is_set_back_does_no_harm() {
 fn what_was_stored_comes_back() {
     let mut before = live();
     let listeners = || vec![listener(postgres(), 5432)];
-    before.apply(reading(vec![psql()], listeners()), 1_000);
-    before.apply(reading(vec![psql()], listeners()), 5_000);
+    take(&mut before, reading(vec![psql()], listeners()), 1_000);
+    take(&mut before, reading(vec![psql()], listeners()), 5_000);
     let rows = before.outdated();
     let mut after = live();
     after.restore(rows.clone());
@@ -263,7 +266,7 @@ fn what_was_stored_comes_back() {
     assert_eq!((node.live, node.last_seen_ms), (false, 5_000));
     // Nothing of it needs to be saved again, until it is seen again.
     assert!(after.outdated().is_empty());
-    after.apply(reading(vec![psql()], vec![]), 9_000);
+    take(&mut after, reading(vec![psql()], vec![]), 9_000);
     assert_eq!(after.outdated().edges.len(), 1);
     assert_eq!(after.outdated().edges[0].first_seen_ms, 1_000);
 }
@@ -271,12 +274,12 @@ fn what_was_stored_comes_back() {
 #[test]
 fn only_what_is_new_is_unsaved() {
     let mut live = live();
-    let delta = live.apply(reading(vec![psql()], vec![]), 1_000);
+    let delta = take(&mut live, reading(vec![psql()], vec![]), 1_000);
     let rows = live.unsaved(&delta.edges);
     assert_eq!(rows.edges.len(), 1);
     assert!(rows.edges[0].what.active.is_zero());
     live.mark_saved(&rows);
-    let delta = live.apply(reading(vec![], vec![]), 2_000);
+    let delta = take(&mut live, reading(vec![], vec![]), 2_000);
     assert!(live.unsaved(&delta.edges).is_empty());
     assert!(live.outdated().is_empty());
 }
@@ -366,14 +369,14 @@ proptest! {
         for (reading, pause) in readings {
             now_ms += [0, 1_000, 5_000, 61_000, 300_000][pause];
             let again = reading.clone();
-            let delta = live.apply(reading, now_ms);
+            let delta = take(&mut live, reading, now_ms);
             check(&live);
             if !delta.is_empty() {
                 copy.apply(delta.reply());
             }
             // The same reading at the same time is no news.
             if delta.warnings == again.warnings {
-                let second = live.apply(again, now_ms);
+                let second = take(&mut live, again, now_ms);
                 prop_assert!(second.is_empty(), "{:?}", second);
                 check(&live);
             }
@@ -393,7 +396,7 @@ proptest! {
             })
         };
         let before = counted(&mut reading.bundle.flows.iter());
-        live.apply(reading, 1_000);
+        take(&mut live, reading, 1_000);
         let after = counted(
             &mut live.edges.values().flat_map(|edge| &edge.flows).map(|known| &known.flow),
         );
@@ -405,7 +408,7 @@ proptest! {
         let mut live = live();
         let mut rows = Rows::default();
         for (at, reading) in readings.into_iter().enumerate() {
-            live.apply(reading, 1_000 * (at as u64 + 1));
+            take(&mut live, reading, 1_000 * (at as u64 + 1));
             let outdated = live.outdated();
             live.mark_saved(&outdated);
             rows.edges.extend(outdated.edges);
@@ -419,7 +422,7 @@ proptest! {
             let times = |edge: &Arc<Edge>| {
                 (Arc::clone(&edge.id), edge.first_seen_ms(), edge.last_seen_ms(), edge.flows.len())
             };
-            live.edges.values().map(times).collect::<Vec<_>>()
+            live.edges.values().map(times).collect::<BTreeSet<_>>()
         };
         prop_assert_eq!(times(&live), times(&after));
     }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     Limits, Live, Users,
-    sample::{container, flow, hidden, listener, process, reading, remote, unit, within},
+    sample::{container, flow, hidden, listener, process, reading, remote, take, unit, within},
 };
 
 const CONTAINER: &str = "c0ffee456789abcdef";
@@ -24,7 +24,7 @@ fn graph() -> Graph {
     ];
     let users = Users::new(|uid| (uid == 70).then(|| "Tomcat".to_owned()));
     let mut live = Live::new("h", 1_000, Limits::default(), users);
-    live.apply(reading(flows, listeners), 1_000);
+    take(&mut live, reading(flows, listeners), 1_000);
     live.graph(0)()
 }
 

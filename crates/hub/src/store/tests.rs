@@ -193,11 +193,11 @@ proptest! {
         let mut sqlite = Sqlite::open(dir.path().join("map.db")).expect("open");
         let mut memory = Memory::new();
         for (reading, first, span) in readings {
-            let edges = reading.bundle.flows.into_iter().map(|flow| seen(flow, first, first + span));
-            let listeners = reading.bundle.listeners.into_iter();
+            let last = first + span;
+            let (flows, listeners) = (reading.bundle.flows, reading.bundle.listeners);
             let rows = Rows {
-                edges: edges.collect(),
-                listeners: listeners.map(|what| seen(what, first, first + span)).collect(),
+                edges: flows.into_iter().map(|what| seen(what, first, last)).collect(),
+                listeners: listeners.into_iter().map(|what| seen(what, first, last)).collect(),
             };
             sqlite.save(&rows).expect("save");
             memory.save(&rows).expect("save");

@@ -1,0 +1,48 @@
+//! Who runs when. Pure.
+
+/// The order in which contestants take their turns within a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// By one place further each round, so that each contestant is first, last and in between
+    /// equally often.
+    Rotated,
+    /// Shuffled each round, the same way for the same seed; this also varies who runs after whom.
+    Shuffled {
+        /// Where the shuffling starts.
+        seed: u64,
+    },
+}
+
+impl Order {
+    /// The order of `count` contestants in `round`, which counts from 0.
+    #[must_use]
+    pub fn of_round(self, round: u32, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        match self {
+            Self::Rotated if count == 0 => {}
+            Self::Rotated => order.rotate_left(usize::try_from(round).unwrap_or(0) % count),
+            Self::Shuffled { seed } => shuffle(&mut order, mix(seed ^ mix(u64::from(round)))),
+        }
+        order
+    }
+}
+
+/// Fisher and Yates. The bias of the remainder is far below one in a billion.
+fn shuffle(order: &mut [usize], mut state: u64) {
+    for last in (1..order.len()).rev() {
+        state = mix(state);
+        let choices = u64::try_from(last + 1).unwrap_or(u64::MAX);
+        order.swap(last, usize::try_from(state % choices).unwrap_or(0));
+    }
+}
+
+/// SplitMix64: one step of the counter and its output function.
+fn mix(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! What is measured, and who takes part.
+
+use crate::{Error, Sample};
+
+/// A named piece of work that several contestants do.
+pub trait Scenario: Sync {
+    /// How the command line and the records call it.
+    fn name(&self) -> &'static str;
+
+    /// One line for people: what the work is.
+    fn about(&self) -> &str;
+
+    /// What a size counts, in the plural: `sockets`.
+    fn unit(&self) -> &'static str;
+
+    /// The sizes that are measured unless others are asked for, ascending.
+    fn sizes(&self) -> &[u64];
+
+    /// The name of the contestant that the others are compared with, unless another is asked for.
+    fn baseline(&self) -> &'static str;
+
+    /// Who takes part, in the order of the report; no two of the same name.
+    fn contestants(&self) -> Vec<Box<dyn Contestant>>;
+
+    /// Makes the world that the work needs; it ends when the returned value is dropped.
+    ///
+    /// It is called on a thread that is used for this size only, and the contestants run on the
+    /// same thread, so a world may change what belongs to a thread: its namespaces.
+    ///
+    /// # Errors
+    /// When the world cannot be made: no measurement at this size.
+    fn prepare(&self, size: u64) -> Result<Box<dyn World>, Error>;
+}
+
+/// What has to be there while contestants run; dropping it cleans up.
+pub trait World {}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To load caches, and to look at the result as closely as possible.
+    WarmUp,
+    /// To be timed.
+    Timed,
+}
+
+/// One that does the work.
+pub trait Contestant {
+    /// How reports call it.
+    fn name(&self) -> &str;
+
+    /// What it does, and what of it is measured; one line.
+    fn about(&self) -> &str;
+
+    /// Why it does not take part at this size, and what to do about it.
+    fn absent(&self, size: u64) -> Option<String>;
+
+    /// Does the work once.
+    ///
+    /// # Errors
+    /// When there is no result, or one that cannot be right.
+    fn run(&mut self, size: u64, purpose: Purpose) -> Result<Sample, Fault>;
+}
+
+/// Why a run does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It did not work.
+    Failed(String),
+    /// It gave a result that cannot be right.
+    Wrong(String),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

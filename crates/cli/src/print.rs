@@ -1,0 +1,63 @@
+//! How results look: text for people, JSON for programs, graphs for other tools.
+
+pub mod dot;
+pub mod fit;
+pub mod json;
+pub mod mermaid;
+pub mod table;
+pub mod tree;
+
+use portolan_flow::{Transport, service_name};
+use portolan_hub::{Edge, Graph, printable};
+use portolan_sys::terminal;
+
+/// The width to write for: the terminal's, or none where nobody looks.
+pub fn terminal_width() -> Option<usize> {
+    terminal::size().map(|(columns, _)| usize::from(columns))
+}
+
+/// What a reading could not see, on standard error.
+pub fn warnings(graph: &Graph) {
+    for warning in &graph.header().warnings {
+        anstream::eprintln!("portolan: {}", printable(warning));
+    }
+}
+
+/// `5432/tcp postgresql`.
+pub fn port(transport: Transport, port: u16) -> String {
+    match service_name(transport, port) {
+        Some(service) => format!("{port}/{transport} {service}"),
+        None => format!("{port}/{transport}"),
+    }
+}
+
+/// `2 connections, 1 opening`; for what ended, when it was seen last.
+pub fn activity(edge: &Edge, now_ms: u64) -> String {
+    if !edge.live() {
+        return format!("seen {} ago", span(now_ms.saturating_sub(edge.last_seen_ms())));
+    }
+    let mut parts = Vec::new();
+    let mut count = |count: u64, one: &str, many: &str| {
+        if count > 0 {
+            parts.push(format!("{count} {}", if count == 1 { one } else { many }));
+        }
+    };
+    count(edge.connections(), "connection", "connections");
+    count(edge.opening(), "opening", "opening");
+    count(edge.time_wait(), "just closed", "just closed");
+    parts.join(", ")
+}
+
+/// A length of time in its largest unit: `5s`, `3m`, `2h`, `4d`.
+pub fn span(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests;

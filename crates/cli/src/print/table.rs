@@ -1,0 +1,104 @@
+//! The map as a table: one line per edge.
+
+use std::io::{self, Write};
+
+use portolan_hub::{Edge, Graph, printable};
+
+use super::fit::{self, Column};
+
+const fn column(heading: &'static str, leave_out: u8, right: bool, shrinks: bool) -> Column {
+    Column { heading, leave_out, right, shrinks }
+}
+
+const COLUMNS: [Column; 6] = [
+    column("CLIENT", 0, false, true),
+    column("SERVER", 0, false, true),
+    column("PORT", 0, false, true),
+    column("CONNS", 4, true, false),
+    column("STATE", 3, false, false),
+    column("SINCE", 2, true, false),
+];
+
+/// How a table is to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// The columns of the terminal; unlimited where nobody looks.
+    pub width: Option<usize>,
+}
+
+impl Style {
+    /// For one table on standard output.
+    pub fn once(width: Option<usize>) -> Self {
+        Self { width }
+    }
+}
+
+/// Writes the table.
+pub fn write(graph: &Graph, style: &Style, out: &mut impl Write) -> io::Result<()> {
+    for line in lines(graph, graph.edges().iter().map(AsRef::as_ref), style.width) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// The lines of a table of some edges of the graph, heading first.
+pub fn lines<'a>(
+    graph: &'a Graph,
+    edges: impl Iterator<Item = &'a Edge> + Clone,
+    width: Option<usize>,
+) -> Vec<String> {
+    let rows: Vec<[String; 6]> = edges.clone().map(|edge| row(graph, edge)).collect();
+    fit::lines(&COLUMNS, &rows, width).unwrap_or_else(|| narrow(graph, edges, width.unwrap_or(0)))
+}
+
+fn row(graph: &Graph, edge: &Edge) -> [String; 6] {
+    let now_ms = graph.header().now_ms;
+    let guess = if edge.direction_guessed() { "?" } else { "" };
+    [
+        name(graph, &edge.client),
+        name(graph, &edge.server),
+        super::port(edge.transport, edge.server_port) + guess,
+        edge.connections().to_string(),
+        state(edge, now_ms),
+        super::span(now_ms.saturating_sub(edge.first_seen_ms())),
+    ]
+}
+
+/// What the number of connections does not say.
+fn state(edge: &Edge, now_ms: u64) -> String {
+    if edge.live() && edge.connections() > 0 && edge.opening() == 0 {
+        "up".to_owned()
+    } else if edge.live() && edge.connections() > 0 {
+        format!("up, {} opening", edge.opening())
+    } else {
+        super::activity(edge, now_ms)
+    }
+}
+
+/// The name of a node as a terminal may show it.
+pub fn name(graph: &Graph, id: &str) -> String {
+    let Some(node) = graph.node(id) else { return printable(id).into_owned() };
+    let name = printable(&node.name);
+    match node.namespace.as_deref() {
+        Some(namespace) if namespace != "host" && !name.contains(namespace) => {
+            format!("{name} ({})", printable(namespace))
+        }
+        _ => name.into_owned(),
+    }
+}
+
+/// For terminals too narrow for a table: an edge takes two lines, cut where they must be.
+fn narrow<'a>(graph: &Graph, edges: impl Iterator<Item = &'a Edge>, width: usize) -> Vec<String> {
+    let heading = fit::cut("CLIENT > SERVER", width);
+    let lines = edges.flat_map(|edge| {
+        let port = super::port(edge.transport, edge.server_port);
+        [
+            fit::cut(&name(graph, &edge.client), width),
+            fit::cut(&format!("> {} {port}", name(graph, &edge.server)), width),
+        ]
+    });
+    std::iter::once(heading).chain(lines).collect()
+}
+
+#[cfg(test)]
+mod tests;
