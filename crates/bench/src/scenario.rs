@@ -76,3 +76,11 @@ impl From<Error> for Fault {
         Self::Failed(error.to_string())
     }
 }
+
+/// A result with fewer than `least` of something cannot be right.
+pub(crate) fn at_least(what: &str, found: u64, least: u64) -> Result<(), Fault> {
+    if found >= least {
+        return Ok(());
+    }
+    Err(Fault::Wrong(format!("{found} {what}, of at least {least}")))
+}

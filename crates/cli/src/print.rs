@@ -8,7 +8,7 @@ pub mod table;
 pub mod tree;
 
 use portolan_flow::{Transport, service_name};
-use portolan_hub::{Edge, Graph, printable};
+use portolan_hub::{Direction, Edge, Graph, Node, printable};
 use portolan_sys::terminal;
 
 /// The width to write for: the terminal's, or none where nobody looks.
@@ -21,6 +21,18 @@ pub fn warnings(graph: &Graph) {
     for warning in &graph.header().warnings {
         anstream::eprintln!("portolan: {}", printable(warning));
     }
+}
+
+/// The nodes that have an edge, with their positions: a picture of the graph is not a list of
+/// listeners.
+pub fn connected(graph: &Graph) -> impl Iterator<Item = (usize, &Node)> {
+    let has_edge = |at: usize| {
+        [Direction::Dependents, Direction::Dependencies]
+            .iter()
+            .any(|&direction| !graph.edges_at(at, direction).is_empty())
+    };
+    let nodes = graph.nodes().iter().enumerate();
+    nodes.filter(move |&(at, _)| has_edge(at)).map(|(at, node)| (at, &**node))
 }
 
 /// `5432/tcp postgresql`.

@@ -172,7 +172,7 @@ pub struct TcpInfo {
     pub bytes_acked: Option<u64>,
     /// Bytes received (counts the FIN as one).
     pub bytes_received: Option<u64>,
-    /// Smallest round-trip time seen, microseconds.
+    /// Smallest round-trip time seen, microseconds; `None` also before the first was seen.
     pub rtt_min_us: Option<u32>,
     /// Delivery rate, bytes per second.
     pub delivery_rate: Option<u64>,

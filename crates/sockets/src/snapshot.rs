@@ -10,7 +10,7 @@ use std::{
 };
 
 use portolan_flow::{Bundle, Bundler, NetnsId, Observation, Owner, Phase, PortRange, Transport};
-use portolan_sys::limits;
+use portolan_sys::{limits, user};
 
 use crate::{
     Choice, Coverage, Error, Method, MethodName, Owners, Place, Query, Row, State, choose, method,
@@ -48,7 +48,10 @@ pub struct Snapshot {
     ephemeral: PortRange,
     readers: HashMap<NetnsId, (Place, Box<dyn Method>)>,
     owners: Owners,
+    /// Sockets that the last walk did not find: no reason for another.
     unowned: HashSet<u32>,
+    /// Those of them that certainly exist.
+    hidden: HashSet<u32>,
     readings_since_walk: u32,
 }
 
@@ -73,6 +76,7 @@ impl Snapshot {
             readers: HashMap::from([(here.netns, (here, reader))]),
             owners: Owners::new(),
             unowned: HashSet::new(),
+            hidden: HashSet::new(),
             readings_since_walk: READINGS_PER_WALK,
         })
     }
@@ -103,7 +107,7 @@ impl Snapshot {
             bundler.observe(self.observation(&places[socket.place], &socket));
         }
         reading.bundle = without_self(bundler.finish());
-        self.warn_of_hidden(hidden, &mut reading.warnings);
+        reading.warnings.extend(self.hidden_warning(hidden));
         Ok(reading)
     }
 
@@ -167,8 +171,33 @@ impl Snapshot {
         }
         self.owners.walk()?;
         self.readings_since_walk = 0;
-        self.unowned = inodes().filter(|&inode| !self.owners.knows(inode)).collect();
+        let missing = |owners: &Owners| -> HashSet<u32> {
+            inodes().filter(|&inode| !owners.knows(inode)).collect()
+        };
+        let unowned = missing(&self.owners);
+        if unowned.iter().any(|inode| !self.unowned.contains(inode)) {
+            // Between the listing and the walk a socket may have been closed, or passed on to a
+            // process that the walk had not met. What still exists is looked for once more.
+            let existing = self.existing();
+            if unowned.iter().any(|inode| existing.contains(inode)) {
+                self.owners.walk()?;
+            }
+            self.hidden = missing(&self.owners).intersection(&existing).copied().collect();
+        }
+        self.unowned = unowned;
         Ok(())
+    }
+
+    /// The sockets that exist right now, by inode number.
+    fn existing(&mut self) -> HashSet<u32> {
+        let mut existing = HashSet::new();
+        for (_, reader) in self.readers.values_mut() {
+            // A namespace that cannot be read any more has no sockets.
+            let _ = read_both(reader.as_mut(), &mut |row| {
+                existing.insert(row.inode);
+            });
+        }
+        existing
     }
 
     fn observation(&mut self, place: &Place, seen: &Seen) -> Observation {
@@ -176,10 +205,11 @@ impl Snapshot {
         let pid = holder.as_ref().map(|holder| holder.pid);
         let owner = match holder {
             Some(holder) => Owner::Process(holder.process),
-            // Where every process can be seen, a socket without one was closed in the meantime, or
-            // belongs to the kernel.
-            None if seen.inode == 0 || self.owners.hidden_processes() == 0 => Owner::Unobserved,
-            None => Owner::Hidden { uid: seen.uid },
+            // Where every process can be seen, a socket without one belongs to the kernel.
+            None if self.hidden.contains(&seen.inode) && self.owners.hidden_processes() > 0 => {
+                Owner::Hidden { uid: seen.uid }
+            }
+            None => Owner::Unobserved,
         };
         Observation {
             transport: seen.transport,
@@ -193,21 +223,23 @@ impl Snapshot {
         }
     }
 
-    fn warn_of_hidden(&self, in_namespaces: usize, warnings: &mut Vec<String>) {
-        if self.owners.hidden_processes() > 0 {
-            warnings.push(
-                "processes of other users are not visible, their sockets are shown by user: \
-                 run as root, or grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
-                    .to_owned(),
-            );
-        }
-        if in_namespaces > 0 {
-            warnings.push(
-                "network namespaces of other users' processes (containers) are not visible: \
-                 run as root, or grant CAP_SYS_PTRACE and CAP_SYS_ADMIN"
-                    .to_owned(),
-            );
-        }
+    /// The same text as long as the same processes hide, so that it is not news each time.
+    fn hidden_warning(&self, in_namespaces: usize) -> Option<String> {
+        let hidden = self.owners.hidden_processes().max(in_namespaces);
+        let processes = match hidden {
+            0 => return None,
+            1 => "1 process".to_owned(),
+            more => format!("{more} processes"),
+        };
+        let advice = if user::is_root() {
+            "not even root may; they are protected, or belong to an outer container"
+        } else {
+            "run as root, or grant CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYS_ADMIN"
+        };
+        Some(format!(
+            "{processes} cannot be looked into: their sockets are shown by user, and network \
+             namespaces (containers) where only they live are missing; {advice}"
+        ))
     }
 }
 

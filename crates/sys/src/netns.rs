@@ -64,7 +64,9 @@ pub fn list() -> io::Result<Listing> {
                 let netns = Netns { inode: meta.ino(), path, name: None, pid: Some(pid) };
                 found.entry(meta.ino()).or_insert(netns);
             }
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => hidden_processes += 1,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_zombie(pid) => {
+                hidden_processes += 1;
+            }
             Err(_) => {}
         }
     }
@@ -73,6 +75,14 @@ pub fn list() -> io::Result<Listing> {
         found.insert(named.inode, Netns { pid, ..named });
     }
     Ok(Listing { namespaces: found.into_values().collect(), hidden_processes })
+}
+
+/// A process that ended and was not waited for has no namespace any more, and the kernel answers
+/// as if it were a secret (`proc_ns_get_link` in fs/proc/namespaces.c).
+fn is_zombie(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before it may hold any character, so the state follows the last parenthesis.
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 fn named() -> Vec<Netns> {

@@ -13,6 +13,7 @@ use portolan_sockets::SnapshotOptions;
 use portolan_sys::{kernel, user};
 
 use super::MapArgs;
+use crate::print;
 
 /// Shorter intervals would measure the observer.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
@@ -103,7 +104,7 @@ impl Config {
             (Some(_), None) => "what is there now (there is no history with --no-store)".to_owned(),
             (Some(since), Some(store)) => format!(
                 "the last {} (--since) in {}",
-                humantime::format_duration(since),
+                print::span(millis(since)),
                 store.display()
             ),
         }

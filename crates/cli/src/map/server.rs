@@ -73,7 +73,7 @@ impl Serving {
     /// Ends open requests and waits for the threads. Close the hub first: it ends the streams.
     pub fn stop(self) -> anyhow::Result<()> {
         // The server may have ended by itself; then nobody receives this.
-        drop(self.stop.send(()));
+        let _ = self.stop.send(());
         match self.thread.join() {
             Ok(served) => served.context("the page's server failed"),
             Err(panic) => std::panic::resume_unwind(panic),

@@ -12,7 +12,7 @@ pub fn write(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  rankdir=LR;")?;
     writeln!(out, "  node [fontname=\"sans-serif\", shape=box, style=rounded];")?;
     writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=10];")?;
-    for node in graph.nodes() {
+    for (_, node) in super::connected(graph) {
         let (id, name) = (quote(&node.id), quote(&table::name(graph, &node.id)));
         writeln!(out, "  {id} [label={name}, shape={}];", shape(node.kind))?;
     }

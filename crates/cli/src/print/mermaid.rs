@@ -14,7 +14,7 @@ use super::table;
 pub fn write(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "flowchart LR")?;
     let mut numbers = HashMap::new();
-    for (at, node) in graph.nodes().iter().enumerate() {
+    for (at, node) in super::connected(graph) {
         numbers.insert(&node.id, at);
         writeln!(out, "  n{at}[\"{}\"]", escape(&table::name(graph, &node.id)))?;
     }

@@ -144,9 +144,13 @@ fn an_open_end_that_disagrees_stays_open() {
         Flow { transport: Transport::Udp, ..ended(local("127.0.0.1"), postgres(), 5432) },
     ];
     for (at, other) in others.into_iter().enumerate() {
-        take(&mut live, reading(vec![other], vec![]), 2_000);
+        take(&mut live, reading(vec![other.clone()], vec![]), 2_000);
         assert_eq!(live.edges.len(), at + 2, "{:?}", edge_ids(&live));
         assert_eq!(live.edges[PSQL].time_wait(), 0);
+
+        let mut together = self::live();
+        take(&mut together, reading(vec![psql(), other], vec![]), 1_000);
+        assert_eq!(together.edges.len(), 2, "{:?}", edge_ids(&together));
     }
 }
 

@@ -6,6 +6,9 @@ use crate::TcpInfo;
 /// Offsets of the fields that every supported kernel has end here (`tcpi_total_retrans`).
 const OLDEST_BYTES: usize = 104;
 
+/// The kernel's smallest round-trip time before the first one.
+const NEVER_MEASURED: u32 = u32::MAX;
+
 /// Reads the attribute's payload; `None` if it is shorter than any kernel's.
 pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
     if bytes.len() < OLDEST_BYTES {
@@ -25,7 +28,7 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         retransmits_total: word(100),
         bytes_acked: long(bytes, 120),
         bytes_received: long(bytes, 128),
-        rtt_min_us: self::word(bytes, 148),
+        rtt_min_us: self::word(bytes, 148).filter(|&rtt| rtt != NEVER_MEASURED),
         delivery_rate: long(bytes, 160),
         bytes_sent: long(bytes, 200),
         bytes_retransmitted: long(bytes, 208),

@@ -67,7 +67,10 @@ fn walk_some(pids: &[u32], next: &AtomicUsize) -> Part {
     let mut entries = vec![MaybeUninit::uninit(); 32 * 1024];
     while let Some(&pid) = pids.get(next.fetch_add(1, Ordering::Relaxed)) {
         match descriptors(pid) {
-            Ok(directory) => sockets_of(pid, &directory, &mut entries, &mut part.found),
+            Ok(directory) => {
+                let hides = sockets_of(pid, &directory, &mut entries, &mut part.found);
+                part.hidden_processes += usize::from(hides);
+            }
             Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => part.hidden_processes += 1,
             Err(_) => {} // it ended in the meantime
         }
@@ -80,23 +83,27 @@ fn descriptors(pid: u32) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(format!("/proc/{pid}/fd"), flags, Mode::empty())
 }
 
+/// Returns whether the process hides what its descriptors are: the directory can be listed with
+/// other rights than those that reading the links takes.
 fn sockets_of(
     pid: u32,
     directory: &OwnedFd,
     entries: &mut [MaybeUninit<u8>],
     found: &mut Vec<(u32, u32)>,
-) {
+) -> bool {
     let mut listing = RawDir::new(directory, entries);
     while let Some(Ok(entry)) = listing.next() {
         let mut link = [MaybeUninit::uninit(); LINK_BYTES_MAX];
-        let Ok((link, _)) = rustix::fs::readlinkat_raw(directory, entry.file_name(), &mut link)
-        else {
-            continue;
+        let link = match rustix::fs::readlinkat_raw(directory, entry.file_name(), &mut link) {
+            Ok((link, _)) => link,
+            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => return true,
+            Err(_) => continue,
         };
         if let Some(inode) = socket_inode(link) {
             found.push((inode, pid));
         }
     }
+    false
 }
 
 /// The number in `socket:[NUMBER]`.

@@ -1,0 +1,29 @@
+# Two commands: `make run` and `make test`. Both install what is missing first (Debian packages
+# only); the toolchains (Rust, Node.js) are expected to be there.
+
+CARGO ?= cargo
+ARGS ?=
+
+.PHONY: run test build install-run install-test web
+
+## Installs what is missing, builds, and starts the live map: make run ARGS="--once"
+run: install-run
+	$(CARGO) build --quiet --release --package portolan-cli
+	exec target/release/portolan map $(ARGS)
+
+## Installs what tests need, and runs all of them.
+test: install-test
+	scripts/test
+
+build:
+	$(CARGO) build --release --package portolan-cli
+
+install-run:
+	@scripts/install run
+
+install-test:
+	@scripts/install test
+
+## Rebuilds the page's built files.
+web:
+	cd web && npm ci --no-audit --no-fund && npm run build

@@ -1,0 +1,122 @@
+//! Results for people and for programs.
+//!
+//! People look at the picture first, then at the numbers: the table has a bar per contestant, and
+//! the chart is the same picture as a file. Programs get every run, in JSON.
+
+mod csv;
+mod json;
+mod svg;
+mod table;
+mod text;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{Error, Lane, Outcome, Results, Sample, SizeResults, Spread, statistics::ratio};
+
+pub use csv::write_csv;
+pub use json::{RECORD_VERSION, write_json};
+pub use svg::write_svg;
+pub use table::write_table;
+
+/// What the runs of one contestant come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Summary {
+    wall_us: Spread,
+    cpu_us: Spread,
+    user_us: Option<Spread>,
+    system_us: Option<Spread>,
+    peak_kib: Spread,
+    /// The peak was not above the least that could have been seen.
+    peak_is_bound: bool,
+    /// Median wall time as a multiple of the baseline's.
+    ratio: Option<f64>,
+}
+
+impl Summary {
+    /// `None` unless `lane` was measured.
+    fn of(lane: &Lane, baseline: Option<&Lane>) -> Option<Self> {
+        let samples = samples(lane)?;
+        let wall_us = wall_us(lane)?;
+        let baseline_us = baseline.and_then(self::wall_us);
+        Some(Self {
+            wall_us,
+            cpu_us: Spread::of(samples.iter().map(|sample| micros(sample.cpu)))?,
+            user_us: Spread::of(samples.iter().filter_map(|sample| sample.user.map(micros))),
+            system_us: Spread::of(samples.iter().filter_map(|sample| sample.system.map(micros))),
+            peak_kib: Spread::of(samples.iter().map(|sample| sample.peak_kib))?,
+            peak_is_bound: samples.iter().any(|sample| sample.peak_kib <= sample.peak_floor_kib),
+            ratio: baseline_us.and_then(|base| ratio(wall_us.median, base.median)),
+        })
+    }
+}
+
+fn samples(lane: &Lane) -> Option<&[Sample]> {
+    match &lane.outcome {
+        Outcome::Measured(samples) => Some(samples),
+        Outcome::Absent(_) | Outcome::Failed(_) | Outcome::Wrong(_) => None,
+    }
+}
+
+fn wall_us(lane: &Lane) -> Option<Spread> {
+    Spread::of(samples(lane)?.iter().map(|sample| micros(sample.wall)))
+}
+
+fn baseline<'a>(results: &Results, size: &'a SizeResults) -> Option<&'a Lane> {
+    size.lanes.iter().find(|lane| lane.contestant == results.baseline)
+}
+
+/// The word and the reason, for a contestant without times.
+fn status(outcome: &Outcome) -> (&'static str, Option<&str>) {
+    match outcome {
+        Outcome::Measured(_) => ("measured", None),
+        Outcome::Absent(why) => ("absent", Some(why)),
+        Outcome::Failed(why) => ("failed", Some(why)),
+        Outcome::Wrong(why) => ("wrong", Some(why)),
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A way to write results.
+pub type Writer = fn(&Results, &mut dyn io::Write) -> io::Result<()>;
+
+/// Writes one report into `file`.
+///
+/// # Errors
+/// With the file's name, when it cannot be written.
+pub fn write_file(file: &Path, writer: Writer, results: &Results) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    writer(results, &mut bytes)
+        .and_then(|()| fs::write(file, &bytes))
+        .map_err(Error::system(format!("write {}", file.display())))
+}
+
+/// Writes `results.csv`, `results.jsonl` and `results.svg` into `directory`, which is made if it
+/// is not there, and returns their names.
+///
+/// # Errors
+/// With the name of what cannot be written.
+pub fn write_directory(directory: &Path, results: &Results) -> Result<Vec<PathBuf>, Error> {
+    fs::create_dir_all(directory)
+        .map_err(Error::system(format!("make the directory {}", directory.display())))?;
+    let reports: [(&str, Writer); 3] =
+        [("results.csv", write_csv), ("results.jsonl", write_json), ("results.svg", write_svg)];
+    let mut files = Vec::with_capacity(reports.len());
+    for (name, writer) in reports {
+        let file = directory.join(name);
+        write_file(&file, writer, results)?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Runs the contestants of a scenario, size by size.
+//!
+//! The world of a size is made once. Everyone runs once to warm up, and is looked at closely;
+//! then all that passed take turns, round by round, so that whatever disturbs the host disturbs
+//! everyone. Who fails or gives a wrong result at any time is out for this size.
+
+use std::thread;
+
+use crate::{
+    Contestant, Error, Fault, Host, Purpose, Sample, Scenario, order::Order, scenario::at_least,
+};
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The sizes; the scenario's own if empty.
+    pub sizes: Vec<u64>,
+    /// Timed runs of each contestant.
+    pub rounds: u32,
+    /// Who goes first.
+    pub order: Order,
+    /// Who the others are compared with; the scenario's own choice if `None`.
+    pub baseline: Option<String>,
+    /// Only contestants whose name contains one of these; all if empty. The baseline stays.
+    pub only: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sizes: Vec::new(),
+            rounds: 15,
+            order: Order::Rotated,
+            baseline: None,
+            only: Vec::new(),
+        }
+    }
+}
+
+/// What became of a contestant at one size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every run counted; these are the timed ones, in order.
+    Measured(Vec<Sample>),
+    /// It did not take part, for this reason.
+    Absent(String),
+    /// It did not work.
+    Failed(String),
+    /// It gave a result that cannot be right, so its times mean nothing.
+    Wrong(String),
+}
+
+/// One contestant at one size.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Its name.
+    pub contestant: String,
+    /// What it does.
+    pub about: String,
+    /// The rows of its result, where it was seen to have rows.
+    pub rows: Option<u64>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// Everybody at one size.
+#[derive(Clone, Debug)]
+pub struct SizeResults {
+    /// The size.
+    pub size: u64,
+    /// The contestants, in the scenario's order.
+    pub lanes: Vec<Lane>,
+    /// The host when the measurement of this size began.
+    pub host: Host,
+}
+
+/// A scenario's results.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The scenario's name.
+    pub scenario: &'static str,
+    /// What it is about.
+    pub about: String,
+    /// What a size counts.
+    pub unit: &'static str,
+    /// Who the others are compared with.
+    pub baseline: String,
+    /// Timed runs of each contestant.
+    pub rounds: u32,
+    /// Who went first.
+    pub order: Order,
+    /// The sizes measured so far, ascending as asked for.
+    pub sizes: Vec<SizeResults>,
+}
+
+impl Results {
+    /// Whether a contestant failed or was wrong.
+    #[must_use]
+    pub fn has_faults(&self) -> bool {
+        let is_fault =
+            |lane: &Lane| matches!(lane.outcome, Outcome::Failed(_) | Outcome::Wrong(_));
+        self.sizes.iter().flat_map(|size| &size.lanes).any(is_fault)
+    }
+}
+
+/// What a runner tells while it works.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// The world of a size is being made.
+    Preparing {
+        /// The size.
+        size: u64,
+    },
+    /// Somebody is about to run.
+    Running {
+        /// The size.
+        size: u64,
+        /// 0 for the warm-up, then from 1.
+        round: u32,
+        /// How many timed rounds there will be.
+        rounds: u32,
+        /// Whose turn it is.
+        contestant: &'a str,
+    },
+    /// A size is done; the last of these results is about it.
+    Finished(&'a Results),
+}
+
+/// Runs `scenario`; `tell` hears of every step.
+///
+/// # Errors
+/// When a world cannot be made or an option names nobody. Sizes that were finished have been told.
+pub fn run(
+    scenario: &dyn Scenario,
+    options: &Options,
+    tell: &mut (dyn FnMut(Event<'_>) + Send),
+) -> Result<Results, Error> {
+    let names: Vec<String> =
+        scenario.contestants().iter().map(|one| one.name().to_owned()).collect();
+    let baseline = options.baseline.clone().unwrap_or_else(|| scenario.baseline().to_owned());
+    for name in std::iter::once(&baseline).chain(&options.only) {
+        if !names.iter().any(|known| known.contains(name.as_str())) {
+            return Err(Error::NoSuchContestant { name: name.clone(), known: names.join(", ") });
+        }
+    }
+    let sizes = if options.sizes.is_empty() { scenario.sizes() } else { &options.sizes };
+    let mut results = Results {
+        scenario: scenario.name(),
+        about: scenario.about().to_owned(),
+        unit: scenario.unit(),
+        baseline,
+        rounds: options.rounds,
+        order: options.order,
+        sizes: Vec::with_capacity(sizes.len()),
+    };
+    for &size in sizes {
+        // A world may change what belongs to its thread, so each gets a thread of its own.
+        let measured = thread::scope(|scope| {
+            let work = || measure_size(scenario, size, &results, options, tell);
+            scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
+        results.sizes.push(measured);
+        tell(Event::Finished(&results));
+    }
+    Ok(results)
+}
+
+fn measure_size(
+    scenario: &dyn Scenario,
+    size: u64,
+    results: &Results,
+    options: &Options,
+    tell: &mut (dyn FnMut(Event<'_>) + Send),
+) -> Result<SizeResults, Error> {
+    tell(Event::Preparing { size });
+    let host = Host::here();
+    let world = scenario.prepare(size)?;
+    let mut turns: Vec<Turn> = scenario
+        .contestants()
+        .into_iter()
+        .filter(|one| is_wanted(one.name(), options, &results.baseline))
+        .map(|contestant| Turn::new(contestant, size))
+        .collect();
+    let rounds = options.rounds;
+    for turn in &mut turns {
+        turn.take(size, Purpose::WarmUp, |contestant| {
+            tell(Event::Running { size, round: 0, rounds, contestant });
+        });
+    }
+    for round in 0..rounds {
+        for index in options.order.of_round(round, turns.len()) {
+            turns[index].take(size, Purpose::Timed, |contestant| {
+                tell(Event::Running { size, round: round + 1, rounds, contestant });
+            });
+        }
+    }
+    drop(world);
+    Ok(SizeResults { size, lanes: turns.into_iter().map(Turn::into_lane).collect(), host })
+}
+
+fn is_wanted(name: &str, options: &Options, baseline: &str) -> bool {
+    options.only.is_empty()
+        || name == baseline
+        || options.only.iter().any(|part| name.contains(part.as_str()))
+}
+
+/// A contestant and what became of it so far.
+struct Turn {
+    contestant: Box<dyn Contestant>,
+    rows: Option<u64>,
+    outcome: Outcome,
+}
+
+impl Turn {
+    fn new(contestant: Box<dyn Contestant>, size: u64) -> Self {
+        let outcome = match contestant.absent(size) {
+            Some(why) => Outcome::Absent(why),
+            None => Outcome::Measured(Vec::new()),
+        };
+        Self { contestant, rows: None, outcome }
+    }
+
+    /// Runs the contestant unless it is out; `announce` is called first, with its name.
+    fn take(&mut self, size: u64, purpose: Purpose, announce: impl FnOnce(&str)) {
+        let Outcome::Measured(samples) = &mut self.outcome else { return };
+        announce(self.contestant.name());
+        match self.contestant.run(size, purpose).and_then(|sample| plausible(sample, size)) {
+            Ok(sample) => {
+                self.rows = sample.rows.or(self.rows);
+                if purpose == Purpose::Timed {
+                    samples.push(sample);
+                }
+            }
+            Err(Fault::Failed(why)) => self.outcome = Outcome::Failed(why),
+            Err(Fault::Wrong(why)) => self.outcome = Outcome::Wrong(why),
+        }
+    }
+
+    fn into_lane(self) -> Lane {
+        Lane {
+            contestant: self.contestant.name().to_owned(),
+            about: self.contestant.about().to_owned(),
+            rows: self.rows,
+            outcome: self.outcome,
+        }
+    }
+}
+
+/// Whoever counts rows has at least as many as the size says.
+fn plausible(sample: Sample, size: u64) -> Result<Sample, Fault> {
+    if let Some(rows) = sample.rows {
+        at_least("rows", rows, size)?;
+    }
+    Ok(sample)
+}
+
+#[cfg(test)]
+mod tests;
