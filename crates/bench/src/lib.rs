@@ -10,8 +10,9 @@
 //!
 //! Read in this order: `scenario.rs`, `sample.rs`, `statistics.rs`, `order.rs`, `runner.rs`,
 //! `measure.rs`, `program.rs`, `host.rs`; then the scenario `snapshot.rs` with `world.rs`
-//! (`world/hold.rs`) and `read.rs`; then `report.rs` (`report/text.rs`, `report/table.rs`,
-//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`) and `error.rs`.
+//! (`world/hold.rs`), `read.rs`
+//! and `snapshot/own.rs`; then `report.rs` (`report/text.rs`, `report/table.rs`,
+//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`), `progress.rs` and `error.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod host;
 mod measure;
 mod order;
 mod program;
+mod progress;
 mod read;
 pub mod report;
 mod runner;
@@ -31,10 +33,12 @@ mod world;
 
 pub use error::Error;
 pub use host::Host;
-pub use measure::{Measured, Stdout, measure};
-pub use program::{Program, ProgramContestant, Reading};
+pub use measure::{Measured, Program, Stdout, measure};
+pub use order::Order;
+pub use program::Peer;
+pub use progress::Progress;
 pub use read::{Depth, Read, ReadReport, ReadingCost, read};
-pub use runner::{Lane, Options, Outcome, Results, SizeResults, run};
+pub use runner::{Event, Lane, Options, Outcome, Results, SizeResults, run};
 pub use sample::Sample;
 pub use scenario::{Contestant, Fault, Purpose, Scenario};
 pub use snapshot::{Snapshot, SnapshotOptions};

@@ -21,6 +21,7 @@ pub use csv::write_csv;
 pub use json::{RECORD_VERSION, write_json};
 pub use svg::write_svg;
 pub use table::write_table;
+pub(crate) use text::grouped;
 
 /// What the runs of one contestant come to.
 #[derive(Clone, Copy, Debug, PartialEq)]

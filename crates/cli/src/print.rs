@@ -4,6 +4,8 @@ pub mod dot;
 pub mod fit;
 pub mod json;
 pub mod mermaid;
+#[cfg(test)]
+mod sample;
 pub mod table;
 pub mod tree;
 

@@ -18,6 +18,8 @@ mod owner;
 mod place;
 pub mod procfs;
 mod row;
+#[cfg(test)]
+mod scene;
 mod snapshot;
 
 pub use error::Error;

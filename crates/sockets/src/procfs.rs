@@ -120,7 +120,7 @@ impl Lines {
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
             let (line, after) = rest.split_at(end);
             if self.partial.is_empty() {
-                each(line);
+                each(&line[..line.len().min(LINE_BYTES_MAX)]);
             } else {
                 self.keep(line);
                 each(&self.partial);

@@ -48,8 +48,6 @@ pub enum Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     pub address: SocketAddr,
-    /// The user named the address.
-    pub explicit: bool,
 }
 
 /// How to print a reading.
@@ -102,11 +100,9 @@ impl Config {
         match (self.since, &self.store) {
             (None, _) => "what is there now (--since 7d looks at the history too)".to_owned(),
             (Some(_), None) => "what is there now (there is no history with --no-store)".to_owned(),
-            (Some(since), Some(store)) => format!(
-                "the last {} (--since) in {}",
-                print::span(millis(since)),
-                store.display()
-            ),
+            (Some(since), Some(store)) => {
+                format!("the last {} (--since) in {}", print::span(millis(since)), store.display())
+            }
         }
     }
 
@@ -163,7 +159,7 @@ fn page(args: &MapArgs) -> anyhow::Result<Option<Page>> {
              ssh -L 7117:127.0.0.1:7117 HOST"
         );
     }
-    Ok(Some(Page { address, explicit: listen != "127.0.0.1:7117" }))
+    Ok(Some(Page { address }))
 }
 
 /// `--interval`: a duration within reason.

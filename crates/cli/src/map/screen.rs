@@ -181,7 +181,7 @@ impl<'a> Screen<'a> {
         let connections: u64 = self.graph.edges().iter().map(|edge| edge.connections()).sum();
         let title = format!("portolan map  {}{page}", printable(&header.host));
         let counts = format!(
-            "{} services, {} edges, {connections} connections; {}{}",
+            "services {}, edges {}, connections {connections}; {}{}",
             self.graph.nodes().len(),
             self.graph.edges().len(),
             printable(&header.method),

@@ -60,7 +60,7 @@ fn step_line(graph: &Graph, step: &Step, direction: Direction) -> String {
     };
     let port = super::port(edge.transport, edge.server_port);
     let activity = super::activity(edge, graph.header().now_ms);
-    let again = if step.again { "  (listed above or below)" } else { "" };
+    let again = if step.again { "  (listed elsewhere)" } else { "" };
     format!("{name} ({kind})  {verb} {port}  {activity}{again}")
 }
 

@@ -12,11 +12,12 @@ pub struct Cgroup {
 /// Container ids of Docker, containerd, CRI-O and Podman are SHA-256 sums.
 const ID_DIGITS: usize = 64;
 
-/// Reads the text of `/proc/PID/cgroup`: lines of `hierarchy:controllers:path`. On hosts with
-/// several hierarchies the unified one or systemd's own counts for the unit; the container may
-/// show in any.
+/// Reads the text of `/proc/PID/cgroup`: lines of `hierarchy:controllers:path`. The container may
+/// show in any hierarchy. The unit is in systemd's own, which is the unified one unless there is
+/// one by the name of systemd: on such a hybrid host a container's unified path is its manager's.
 pub fn parse(text: &str) -> Cgroup {
     let mut found = Cgroup::default();
+    let (mut named, mut unified) = (None, None);
     for line in text.lines() {
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) =
@@ -25,13 +26,16 @@ pub fn parse(text: &str) -> Cgroup {
             continue;
         };
         if found.container.is_none() {
-            found.container = path.rsplit('/').find_map(container);
+            found.container = container_of(path);
         }
-        let of_systemd = controllers.is_empty() || controllers == "name=systemd";
-        if of_systemd && found.unit.is_none() {
-            found.unit = path.rsplit('/').find_map(unit).map(str::to_owned);
+        match controllers {
+            "name=systemd" => named = Some(path),
+            "" => unified = Some(path),
+            _ => {}
         }
     }
+    let path = named.or(unified).unwrap_or_default();
+    found.unit = path.rsplit('/').find_map(unit).map(str::to_owned);
     found
 }
 
@@ -41,18 +45,49 @@ fn unit(part: &str) -> Option<&str> {
     (is_unit && container(part).is_none()).then_some(part)
 }
 
+fn container_of(path: &str) -> Option<String> {
+    // LXC before 4.0 has a group of its own: /lxc/NAME, /lxc.payload/NAME.
+    let group_of_lxc = || path.strip_prefix("/lxc/").or_else(|| path.strip_prefix("/lxc.payload/"));
+    let of_lxc = || group_of_lxc()?.split('/').next().filter(|name| !name.is_empty());
+    path.rsplit('/').find_map(container).or_else(|| of_lxc().map(str::to_owned))
+}
+
 fn container(part: &str) -> Option<String> {
     let bare = part.strip_suffix(".scope").unwrap_or(part);
-    let id = bare.rsplit('-').next().unwrap_or(bare);
+    // docker-ID.scope; a path that was meant for systemd: kubepods-podUID.slice:cri-containerd:ID
+    let id = bare.rsplit(['-', ':']).next().unwrap_or(bare);
     if id.len() == ID_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Some(id.to_owned());
     }
     // lxc.payload.NAME; systemd-nspawn@NAME.service; machine-NAME.scope
-    let named = bare.strip_prefix("lxc.payload.").or_else(|| {
-        bare.strip_prefix("systemd-nspawn@").and_then(|name| name.strip_suffix(".service"))
-    });
-    let machine = part.strip_suffix(".scope").and_then(|part| part.strip_prefix("machine-"));
-    named.or(machine).map(str::to_owned)
+    let of_lxc = part.strip_prefix("lxc.payload.").map(str::to_owned);
+    let nspawn =
+        || part.strip_prefix("systemd-nspawn@").and_then(|name| name.strip_suffix(".service"));
+    let machine = || part.strip_prefix("machine-").and_then(|name| name.strip_suffix(".scope"));
+    of_lxc.or_else(|| nspawn().or_else(machine).map(unescape)).filter(|name| !name.is_empty())
+}
+
+/// Undoes systemd-escape(1): `web\x2d1` is `web-1`.
+fn unescape(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find("\\x") {
+        let (before, escape) = rest.split_at(at);
+        bytes.extend_from_slice(before.as_bytes());
+        let digits = escape.get(2..4).filter(|digits| !digits.starts_with('+'));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &escape[4..];
+            }
+            None => {
+                bytes.extend_from_slice(b"\\x");
+                rest = &escape[2..];
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -1,1 +1,93 @@
+use std::{
+    fs,
+    net::TcpListener,
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    process::{Child, Command, Stdio},
+};
+
 use super::*;
+
+fn inode(socket: impl AsFd) -> u32 {
+    let link = fs::read_link(format!("/proc/self/fd/{}", socket.as_fd().as_raw_fd()));
+    let link = link.expect("an open descriptor").to_string_lossy().into_owned();
+    let number = link.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
+    number.expect("a socket").parse().expect("a number")
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").expect("loopback is up")
+}
+
+fn walked() -> Owners {
+    let mut owners = Owners::new();
+    owners.walk().expect("/proc is mounted");
+    owners
+}
+
+/// A program that inherits a socket, and ends with this value.
+struct Heir(Child);
+
+impl Heir {
+    fn of(socket: &TcpListener) -> Self {
+        let socket = OwnedFd::from(socket.try_clone().expect("a descriptor is free"));
+        let sleep = Command::new("sleep").arg("60").stdin(Stdio::from(socket)).spawn();
+        Self(sleep.expect("every host has sleep"))
+    }
+}
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn nobody_is_known_before_the_first_walk() {
+    let socket = listener();
+    let mut owners = Owners::new();
+    assert!(owners.is_empty() && owners.len() == 0);
+    assert!(!owners.knows(inode(&socket)));
+    assert_eq!(owners.holder(inode(&socket)), None);
+}
+
+#[test]
+fn this_process_holds_its_sockets() {
+    let sockets: Vec<TcpListener> = (0..50).map(|_| listener()).collect();
+    let mut owners = walked();
+    assert!(!owners.is_empty() && owners.len() >= sockets.len());
+    for socket in &sockets {
+        let holder = owners.holder(inode(socket)).expect("known");
+        assert_eq!(holder.pid, std::process::id());
+        assert_eq!(*holder.process, names::read(std::process::id()));
+    }
+}
+
+#[test]
+fn a_socket_that_was_closed_is_forgotten_by_the_next_walk() {
+    let socket = listener();
+    let number = inode(&socket);
+    let mut owners = walked();
+    drop(socket);
+    assert!(owners.knows(number), "until then");
+    owners.walk().expect("/proc is mounted");
+    assert_eq!(owners.holder(number), None);
+}
+
+#[test]
+fn a_shared_socket_belongs_to_the_lowest_process_id() {
+    let socket = listener();
+    let number = inode(&socket);
+    let heirs = [Heir::of(&socket), Heir::of(&socket)];
+    let lowest = heirs.iter().map(|heir| heir.0.id()).min();
+
+    let all = lowest.min(Some(std::process::id()));
+    assert_eq!(walked().holder(number).map(|holder| holder.pid), all);
+
+    drop(socket);
+    let heir = walked().holder(number).expect("the heirs still hold it");
+    assert_eq!((Some(heir.pid), &*heir.process.name), (lowest, "sleep"));
+
+    drop(heirs);
+    assert_eq!(walked().holder(number), None);
+}

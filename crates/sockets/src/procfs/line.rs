@@ -75,7 +75,7 @@ fn hex_pair(word: &str) -> Option<(u32, u32)> {
 
 fn address(word: &str) -> Option<SocketAddr> {
     let (address, port) = word.split_once(':')?;
-    let port = u16::from_str_radix(port, 16).ok()?;
+    let port = (port.len() == 4).then(|| u16::from_str_radix(port, 16).ok()).flatten()?;
     match address.len() {
         8 => Some(SocketAddr::new(Ipv4Addr::from(octets(address)?).into(), port)),
         32 => {

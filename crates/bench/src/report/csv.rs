@@ -1,0 +1,87 @@
+//! One line per contestant and size, for spreadsheets (RFC 4180).
+
+use std::io::{self, Write};
+
+use super::{Summary, baseline, status};
+use crate::{Lane, Results, SizeResults};
+
+const COLUMNS: [&str; 19] = [
+    "scenario",
+    "size",
+    "unit",
+    "contestant",
+    "status",
+    "reason",
+    "rounds",
+    "rows",
+    "wall_us_median",
+    "wall_us_min",
+    "wall_us_max",
+    "cpu_us_median",
+    "user_us_median",
+    "system_us_median",
+    "peak_kib_median",
+    "baseline",
+    "ratio",
+    "kernel",
+    "date",
+];
+
+/// Writes all sizes of `results` under a line with the names of the columns.
+///
+/// # Errors
+/// The writer's.
+pub fn write_csv(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    write_line(&COLUMNS.map(str::to_owned), out)?;
+    for size in &results.sizes {
+        for lane in &size.lanes {
+            write_line(&fields(results, size, lane), out)?;
+        }
+    }
+    Ok(())
+}
+
+fn fields(results: &Results, size: &SizeResults, lane: &Lane) -> [String; 19] {
+    let summary = Summary::of(lane, baseline(results, size));
+    let (status, reason) = status(&lane.outcome);
+    let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
+    let of = |value: fn(&Summary) -> Option<u64>| number(summary.as_ref().and_then(value));
+    [
+        results.scenario.to_owned(),
+        size.size.to_string(),
+        results.unit.to_owned(),
+        lane.contestant.clone(),
+        status.to_owned(),
+        reason.unwrap_or_default().to_owned(),
+        results.rounds.to_string(),
+        number(lane.rows),
+        of(|summary| Some(summary.wall_us.median)),
+        of(|summary| Some(summary.wall_us.min)),
+        of(|summary| Some(summary.wall_us.max)),
+        of(|summary| Some(summary.cpu_us.median)),
+        of(|summary| summary.user_us.map(|user| user.median)),
+        of(|summary| summary.system_us.map(|system| system.median)),
+        of(|summary| Some(summary.peak_kib.median)),
+        results.baseline.clone(),
+        summary
+            .and_then(|summary| summary.ratio)
+            .map_or_else(String::new, |ratio| format!("{ratio:.4}")),
+        size.host.kernel.clone(),
+        size.host.date.clone(),
+    ]
+}
+
+/// RFC 4180 section 2: fields with commas, quotes or line ends are quoted, quotes doubled.
+fn write_line(fields: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let quoted = fields.iter().map(|field| {
+        if field.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field.clone()
+        }
+    });
+    write!(out, "{}\r\n", quoted.collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+use super::*;
+use crate::report::fixture;
+
+/// A reader of RFC 4180, written independently of the writer.
+fn parse(text: &str) -> Vec<Vec<String>> {
+    let (mut lines, mut fields, mut field) = (Vec::new(), Vec::new(), String::new());
+    let (mut quoted, mut chars) = (false, text.chars().peekable());
+    while let Some(char) = chars.next() {
+        match char {
+            '"' if quoted && chars.peek() == Some(&'"') => field.extend(chars.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(std::mem::take(&mut field)),
+            '\r' if !quoted => assert_eq!(chars.peek(), Some(&'\n')),
+            '\n' if !quoted => {
+                fields.push(std::mem::take(&mut field));
+                lines.push(std::mem::take(&mut fields));
+            }
+            other => field.push(other),
+        }
+    }
+    assert!(!quoted && field.is_empty() && fields.is_empty());
+    lines
+}
+
+#[test]
+fn every_line_has_every_column() {
+    let mut out = Vec::new();
+    write_csv(&fixture::results(), &mut out).unwrap();
+    let lines = parse(&String::from_utf8(out).unwrap());
+    assert_eq!(lines[0], COLUMNS);
+    assert_eq!(lines.len(), 7);
+    let of = |line: &[String], column: &str| {
+        line[COLUMNS.iter().position(|known| *known == column).unwrap()].clone()
+    };
+    for line in &lines {
+        assert_eq!(line.len(), COLUMNS.len());
+    }
+    assert_eq!(of(&lines[1], "wall_us_median"), "2000");
+    assert_eq!(of(&lines[1], "ratio"), "0.5000");
+    assert_eq!(of(&lines[2], "contestant"), "steady, \"warm\"");
+    assert_eq!(of(&lines[2], "user_us_median"), "");
+    assert_eq!(of(&lines[5], "reason"), "exit code 1: a & b < c\nd");
+    assert_eq!(of(&lines[5], "wall_us_median"), "");
+}

@@ -1,0 +1,59 @@
+//! Results that have everything in them that a report can meet.
+
+use std::time::Duration;
+
+use crate::{Host, Lane, Outcome, Results, Sample, SizeResults, order::Order};
+
+pub fn sample(wall_ms: u64, peak_kib: u64) -> Sample {
+    Sample {
+        wall: Duration::from_millis(wall_ms),
+        cpu: Duration::from_micros(700),
+        user: Some(Duration::from_micros(200)),
+        system: Some(Duration::from_micros(500)),
+        peak_kib,
+        peak_floor_kib: 2_048,
+        rows: None,
+    }
+}
+
+fn lane(contestant: &str, rows: Option<u64>, outcome: Outcome) -> Lane {
+    Lane {
+        contestant: contestant.to_owned(),
+        about: "says \"hello\", & more".to_owned(),
+        rows,
+        outcome,
+    }
+}
+
+pub fn results() -> Results {
+    let own = [9, 1, 2].map(|wall_ms| sample(wall_ms, 3_072)).to_vec();
+    let steady = Sample { user: None, system: None, ..sample(1, 4_096) };
+    let peer = [4, 4, 5]
+        .map(|wall_ms| Sample { peak_floor_kib: 8_192, ..sample(wall_ms, 8_192) })
+        .to_vec();
+    let host = Host {
+        kernel: "Linux 6.1".to_owned(),
+        machine: "x86_64".to_owned(),
+        cpus: 2,
+        load_average: Some([0.5, 0.25, 0.0]),
+        date: "2026-01-02T03:04:05Z".to_owned(),
+        portolan: "0.1.0",
+    };
+    let lanes = vec![
+        lane("own <fast>", Some(1_234), Outcome::Measured(own)),
+        lane("steady, \"warm\"", Some(1_234), Outcome::Measured(vec![steady; 3])),
+        lane("peer", None, Outcome::Measured(peer)),
+        lane("missing", None, Outcome::Absent("not installed: apt-get install missing".into())),
+        lane("broken", None, Outcome::Failed("exit code 1: a & b < c\nd".into())),
+        lane("liar", None, Outcome::Wrong("3 rows, of at least 1000".into())),
+    ];
+    Results {
+        scenario: "snapshot",
+        about: "reads \"sockets\" & more".to_owned(),
+        unit: "sockets",
+        baseline: "peer".to_owned(),
+        rounds: 3,
+        order: Order::Shuffled { seed: 7 },
+        sizes: vec![SizeResults { size: 1_000, lanes, host }],
+    }
+}

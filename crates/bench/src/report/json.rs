@@ -1,0 +1,121 @@
+//! One JSON object per contestant and size (docs/formats/bench.md).
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{Summary, baseline, micros, samples, status};
+use crate::{Host, Lane, Results, Sample, SizeResults, Spread, order::Order};
+
+/// The version of the format.
+pub const RECORD_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Record<'a> {
+    version: u32,
+    scenario: &'a str,
+    size: u64,
+    unit: &'a str,
+    contestant: &'a str,
+    about: &'a str,
+    status: &'a str,
+    reason: Option<&'a str>,
+    rounds: u32,
+    seed: Option<u64>,
+    rows: Option<u64>,
+    wall_us: Option<Ends>,
+    cpu_us: Option<Ends>,
+    user_us: Option<Ends>,
+    system_us: Option<Ends>,
+    peak_kib: Option<Ends>,
+    peak_is_bound: Option<bool>,
+    baseline: &'a str,
+    ratio: Option<f64>,
+    runs: Vec<Run>,
+    host: &'a Host,
+}
+
+#[derive(Serialize)]
+struct Ends {
+    median: u64,
+    min: u64,
+    max: u64,
+}
+
+impl From<Spread> for Ends {
+    fn from(Spread { median, min, max }: Spread) -> Self {
+        Self { median, min, max }
+    }
+}
+
+#[derive(Serialize)]
+struct Run {
+    wall_us: u64,
+    cpu_us: u64,
+    user_us: Option<u64>,
+    system_us: Option<u64>,
+    peak_kib: u64,
+    peak_floor_kib: u64,
+}
+
+impl From<&Sample> for Run {
+    fn from(sample: &Sample) -> Self {
+        Self {
+            wall_us: micros(sample.wall),
+            cpu_us: micros(sample.cpu),
+            user_us: sample.user.map(micros),
+            system_us: sample.system.map(micros),
+            peak_kib: sample.peak_kib,
+            peak_floor_kib: sample.peak_floor_kib,
+        }
+    }
+}
+
+/// Writes all sizes of `results`, an object per line.
+///
+/// # Errors
+/// The writer's.
+pub fn write_json(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    for size in &results.sizes {
+        for lane in &size.lanes {
+            serde_json::to_writer(&mut *out, &record(results, size, lane))?;
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+fn record<'a>(results: &'a Results, size: &'a SizeResults, lane: &'a Lane) -> Record<'a> {
+    let summary = Summary::of(lane, baseline(results, size));
+    let (status, reason) = status(&lane.outcome);
+    let ends = |spread: fn(&Summary) -> Option<Spread>| summary.as_ref().and_then(spread);
+    Record {
+        version: RECORD_VERSION,
+        scenario: results.scenario,
+        size: size.size,
+        unit: results.unit,
+        contestant: &lane.contestant,
+        about: &lane.about,
+        status,
+        reason,
+        rounds: results.rounds,
+        seed: match results.order {
+            Order::Rotated => None,
+            Order::Shuffled { seed } => Some(seed),
+        },
+        rows: lane.rows,
+        wall_us: ends(|summary| Some(summary.wall_us)).map(Ends::from),
+        cpu_us: ends(|summary| Some(summary.cpu_us)).map(Ends::from),
+        user_us: ends(|summary| summary.user_us).map(Ends::from),
+        system_us: ends(|summary| summary.system_us).map(Ends::from),
+        peak_kib: ends(|summary| Some(summary.peak_kib)).map(Ends::from),
+        peak_is_bound: summary.map(|summary| summary.peak_is_bound),
+        baseline: &results.baseline,
+        ratio: summary.and_then(|summary| summary.ratio),
+        runs: samples(lane).unwrap_or_default().iter().map(Run::from).collect(),
+        host: &size.host,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::report::fixture;
+
+fn records() -> Vec<Value> {
+    let mut out = Vec::new();
+    write_json(&fixture::results(), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_contestant_is_an_object_on_a_line() {
+    let records = records();
+    assert_eq!(records.len(), 6);
+    for record in &records {
+        assert_eq!(record["version"], 1);
+        assert_eq!((&record["scenario"], &record["size"]), (&json!("snapshot"), &json!(1000)));
+        assert_eq!(record["seed"], 7);
+        assert_eq!(record["host"]["kernel"], "Linux 6.1");
+        assert_eq!(record["host"]["load_average"], json!([0.5, 0.25, 0.0]));
+    }
+}
+
+#[test]
+fn a_measured_one_has_its_runs_and_what_they_come_to() {
+    let own = &records()[0];
+    assert_eq!(own["status"], "measured");
+    assert_eq!(own["wall_us"], json!({"median": 2000, "min": 1000, "max": 9000}));
+    assert_eq!(own["ratio"], 0.5);
+    assert_eq!(own["rows"], 1234);
+    let walls: Vec<&Value> = own["runs"].as_array().unwrap().iter().map(|r| &r["wall_us"]).collect();
+    assert_eq!(walls, [9000, 1000, 2000]);
+    assert_eq!(own["peak_is_bound"], false);
+    assert_eq!(records()[2]["peak_is_bound"], true);
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let records = records();
+    assert_eq!(records[1]["user_us"], Value::Null);
+    for (record, status) in records[3..].iter().zip(["absent", "failed", "wrong"]) {
+        assert_eq!(record["status"], status);
+        assert!(record["reason"].is_string());
+        assert_eq!((&record["wall_us"], &record["ratio"]), (&Value::Null, &Value::Null));
+        assert_eq!(record["runs"], json!([]));
+    }
+}

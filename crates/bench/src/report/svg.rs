@@ -1,0 +1,164 @@
+//! The chart as a file: a bar per contestant, a panel per size.
+//!
+//! It has no background and takes its colours from the reader's preference, so that it can be
+//! read in a light page and in a dark one.
+
+use std::{
+    fmt::{self, Write as _},
+    io,
+};
+
+use super::{Summary, baseline, status, text};
+use crate::{Results, SizeResults};
+
+/// Measures in pixels.
+const WIDTH: u64 = 900;
+const MARGIN: u64 = 16;
+const LABEL_WIDTH: u64 = 200;
+const BAR_WIDTH_MAX: u64 = 420;
+const LANE_HEIGHT: u64 = 24;
+const BAR_HEIGHT: u64 = 14;
+const HEAD_HEIGHT: u64 = 70;
+const PANEL_HEAD_HEIGHT: u64 = 40;
+
+/// Colours that are told apart on white and on near black; text follows the page.
+const STYLE: &str = "\
+text{font:13px system-ui,sans-serif;fill:#1b1f24}\
+.title{font-size:17px;font-weight:600}.size{font-size:14px;font-weight:600}\
+.faint{fill:#59636e}.fault{fill:#b3261e}.number{font-variant-numeric:tabular-nums}\
+.own{fill:#0b6e99}.peer{fill:#8c959f}.spread{stroke:#1b1f24;stroke-width:1.5}\
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.faint{fill:#9aa4ae}.fault{fill:#ff8a80}\
+.own{fill:#4fb3d9}.peer{fill:#6e7681}.spread{stroke:#e6edf3}}";
+
+/// Writes all sizes of `results`.
+///
+/// # Errors
+/// The writer's.
+pub fn write_svg(results: &Results, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut chart = Chart { text: String::new(), y: 0 };
+    chart.draw(results).map_err(io::Error::other)?;
+    let height = chart.y + MARGIN;
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         width=\"{WIDTH}\" height=\"{height}\" role=\"img\">"
+    )?;
+    writeln!(out, "<title>{}</title>", escape(&title(results)))?;
+    writeln!(out, "<style>{STYLE}</style>")?;
+    write!(out, "{}", chart.text)?;
+    writeln!(out, "</svg>")
+}
+
+fn title(results: &Results) -> String {
+    format!("{}: {}", results.scenario, results.about)
+}
+
+/// The elements so far, and how far down they reach.
+struct Chart {
+    text: String,
+    y: u64,
+}
+
+impl Chart {
+    fn draw(&mut self, results: &Results) -> fmt::Result {
+        self.label(MARGIN, 28, "title", &title(results))?;
+        let how = format!(
+            "wall time, median of {} runs, line from least to most; factor vs {}",
+            results.rounds, results.baseline
+        );
+        self.label(MARGIN, 48, "faint", &how)?;
+        self.y = HEAD_HEIGHT;
+        for size in &results.sizes {
+            self.panel(results, size)?;
+        }
+        match results.sizes.last() {
+            Some(size) => {
+                self.y += LANE_HEIGHT;
+                self.label(MARGIN, self.y, "faint", &size.host.describe())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Each size has a scale of its own: from 0 to the slowest.
+    fn panel(&mut self, results: &Results, size: &SizeResults) -> fmt::Result {
+        let head = format!("{} {}", text::grouped(size.size), results.unit);
+        self.label(MARGIN, self.y + 20, "size", &head)?;
+        self.y += PANEL_HEAD_HEIGHT;
+        let baseline = baseline(results, size);
+        let summaries: Vec<Option<Summary>> =
+            size.lanes.iter().map(|lane| Summary::of(lane, baseline)).collect();
+        let longest = summaries.iter().flatten().map(|one| one.wall_us.max).max().unwrap_or(1);
+        for (lane, summary) in size.lanes.iter().zip(&summaries) {
+            let base = self.y + BAR_HEIGHT - 2;
+            self.label(MARGIN, base, "name", &lane.contestant)?;
+            match summary {
+                Some(summary) => self.bar(summary, longest, &lane.contestant)?,
+                None => {
+                    let (status, why) = status(&lane.outcome);
+                    let class = if status == "absent" { "faint" } else { "fault" };
+                    let text = format!("{status}: {}", why.unwrap_or_default());
+                    self.label(MARGIN + LABEL_WIDTH, base, class, &text)?;
+                }
+            }
+            self.y += LANE_HEIGHT;
+        }
+        Ok(())
+    }
+
+    fn bar(&mut self, summary: &Summary, longest: u64, contestant: &str) -> fmt::Result {
+        let wall = summary.wall_us;
+        let length = |micros: u64| micros.saturating_mul(BAR_WIDTH_MAX) / longest.max(1);
+        let (left, top) = (MARGIN + LABEL_WIDTH, self.y);
+        let class = if is_own(contestant) { "own" } else { "peer" };
+        let width = length(wall.median).max(1);
+        writeln!(
+            self.text,
+            "<rect class=\"{class}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" \
+             height=\"{BAR_HEIGHT}\" rx=\"2\"/>"
+        )?;
+        let middle = top + BAR_HEIGHT / 2;
+        writeln!(
+            self.text,
+            "<line class=\"spread\" x1=\"{}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\"/>",
+            left + length(wall.min),
+            left + length(wall.max),
+        )?;
+        let factor = summary.ratio.map_or_else(String::new, |ratio| {
+            format!(", {}", text::factor(ratio))
+        });
+        let numbers = format!("{}{factor}", text::time(wall.median));
+        let right = left + length(wall.max).max(width) + 8;
+        self.label(right, top + BAR_HEIGHT - 2, "number", &numbers)
+    }
+
+    fn label(&mut self, x: u64, y: u64, class: &str, text: &str) -> fmt::Result {
+        let text = escape(text);
+        writeln!(self.text, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>")
+    }
+}
+
+/// Ours have another colour.
+fn is_own(contestant: &str) -> bool {
+    contestant.starts_with("portolan") || contestant.starts_with("map ")
+}
+
+/// Text as XML 1.0 takes it between tags: section 2.4 for what has a meaning, 2.2 for what is no
+/// character at all.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\t' | '\n' | '\r' => escaped.push(' '),
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+use super::*;
+use crate::report::fixture;
+
+fn table() -> String {
+    let mut out = Vec::new();
+    write_table(&fixture::results(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn line<'a>(table: &'a str, name: &str) -> &'a str {
+    table.lines().find(|line| line.starts_with(name)).unwrap()
+}
+
+#[test]
+fn bars_are_in_proportion_and_never_empty() {
+    assert_eq!(bar(100, 100), "█".repeat(20));
+    assert_eq!(bar(50, 100), "█".repeat(10));
+    assert_eq!(bar(1, 1_000_000), "▏");
+    assert_eq!(bar(13, 160), "█▋");
+    assert_eq!(bar(0, 0), "▏");
+}
+
+#[test]
+fn a_measured_contestant_shows_median_spread_and_ratio() {
+    let table = table();
+    let own = line(&table, "own <fast>");
+    for part in ["2.00 ms", "[1.00 ms to 9.00 ms]", "3.0 MiB", "1,234", "0.50×"] {
+        assert!(own.contains(part), "{part}: {own}");
+    }
+    let peer = line(&table, "peer");
+    assert!(peer.contains("1.0×") && peer.contains(&"█".repeat(20)), "{peer}");
+    assert!(peer.contains("≤ 8.0 MiB"), "{peer}");
+}
+
+#[test]
+fn who_has_no_times_has_a_reason() {
+    let table = table();
+    assert!(line(&table, "missing").contains("not installed: apt-get install missing"));
+    assert!(line(&table, "broken").contains("FAILED: exit code 1"));
+    assert!(line(&table, "liar").contains("WRONG: 3 rows, of at least 1000"));
+}
+
+#[test]
+fn the_head_says_what_was_measured_and_where() {
+    let table = table();
+    assert!(table.starts_with("1,000 sockets: reads \"sockets\" & more, median of 3 runs"));
+    assert!(table.contains("Linux 6.1"));
+}

@@ -1,0 +1,196 @@
+use std::sync::{Arc, Mutex};
+
+use super::*;
+
+/// What a fake contestant does.
+#[derive(Clone)]
+enum Act {
+    Rows(u64),
+    Missing,
+    Fail,
+    /// Works until this many runs are done.
+    FailAfter(usize),
+}
+
+type Diary = Arc<Mutex<Vec<String>>>;
+
+struct Fake {
+    name: &'static str,
+    act: Act,
+    runs: usize,
+    diary: Diary,
+}
+
+impl Contestant for Fake {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn about(&self) -> &str {
+        "pretends"
+    }
+
+    fn absent(&self, _size: u64) -> Option<String> {
+        matches!(self.act, Act::Missing).then(|| "not installed: apt-get install it".to_owned())
+    }
+
+    fn run(&mut self, _size: u64, purpose: Purpose) -> Result<Sample, Fault> {
+        let mark = if purpose == Purpose::WarmUp { "w" } else { "" };
+        self.diary.lock().unwrap().push(format!("{}{mark}", self.name));
+        self.runs += 1;
+        match self.act {
+            Act::Rows(rows) => Ok(Sample { rows: Some(rows), ..Sample::default() }),
+            Act::FailAfter(runs) if self.runs <= runs => Ok(Sample::default()),
+            _ => Err(Fault::Failed("exit code 1".to_owned())),
+        }
+    }
+}
+
+struct Stage {
+    cast: Vec<(&'static str, Act)>,
+    diary: Diary,
+}
+
+struct Scenery(Diary);
+
+impl crate::scenario::World for Scenery {}
+
+impl Drop for Scenery {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push("end".to_owned());
+    }
+}
+
+impl Scenario for Stage {
+    fn name(&self) -> &'static str {
+        "stage"
+    }
+
+    fn about(&self) -> &str {
+        "pretending"
+    }
+
+    fn unit(&self) -> &'static str {
+        "things"
+    }
+
+    fn sizes(&self) -> &[u64] {
+        &[10]
+    }
+
+    fn baseline(&self) -> &'static str {
+        "a"
+    }
+
+    fn contestants(&self) -> Vec<Box<dyn Contestant>> {
+        let diary = &self.diary;
+        let fake = |(name, act): &(&'static str, Act)| -> Box<dyn Contestant> {
+            Box::new(Fake { name, act: act.clone(), runs: 0, diary: diary.clone() })
+        };
+        self.cast.iter().map(fake).collect()
+    }
+
+    fn prepare(&self, size: u64) -> Result<Box<dyn crate::scenario::World>, Error> {
+        if size == 666 {
+            return Err(Error::TooMany { what: "things", asked: size, max: 100 });
+        }
+        self.diary.lock().unwrap().push(format!("begin {size}"));
+        Ok(Box::new(Scenery(self.diary.clone())))
+    }
+}
+
+fn stage(cast: &[(&'static str, Act)]) -> Stage {
+    Stage { cast: cast.to_vec(), diary: Diary::default() }
+}
+
+fn rounds(rounds: u32) -> Options {
+    Options { rounds, ..Options::default() }
+}
+
+fn outcomes(results: &Results) -> Vec<(&str, &Outcome)> {
+    let lanes = results.sizes.iter().flat_map(|size| &size.lanes);
+    lanes.map(|lane| (lane.contestant.as_str(), &lane.outcome)).collect()
+}
+
+#[test]
+fn contestants_take_turns_in_one_world_per_size() {
+    let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Rows(10)), ("c", Act::Rows(10))]);
+    let options = Options { sizes: vec![10, 5], ..rounds(2) };
+    let results = run(&stage, &options, &mut |_| {}).unwrap();
+    let diary = stage.diary.lock().unwrap().join(" ");
+    let each = "aw bw cw a b c b c a end";
+    assert_eq!(diary, format!("begin 10 {each} begin 5 {each}"));
+    assert!(!results.has_faults());
+    assert!(results.sizes.iter().flat_map(|size| &size.lanes).all(
+        |lane| matches!(&lane.outcome, Outcome::Measured(samples) if samples.len() == 2)
+            && lane.rows == Some(10)
+    ));
+}
+
+#[test]
+fn who_is_not_installed_is_a_lane_that_says_so() {
+    let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Missing)]);
+    let results = run(&stage, &rounds(1), &mut |_| {}).unwrap();
+    let why = Outcome::Absent("not installed: apt-get install it".to_owned());
+    assert_eq!(outcomes(&results)[1], ("b", &why));
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a end");
+    assert!(!results.has_faults(), "to be absent is no fault");
+}
+
+#[test]
+fn who_fails_is_out_and_the_others_go_on() {
+    let cast = [("a", Act::Rows(10)), ("b", Act::Fail), ("c", Act::FailAfter(2))];
+    let stage = stage(&cast);
+    let results = run(&stage, &rounds(3), &mut |_| {}).unwrap();
+    let failed = Outcome::Failed("exit code 1".to_owned());
+    assert!(matches!(outcomes(&results)[0].1, Outcome::Measured(samples) if samples.len() == 3));
+    assert_eq!(outcomes(&results)[1..], [("b", &failed), ("c", &failed)]);
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw bw cw a c c a a end");
+    assert!(results.has_faults());
+}
+
+#[test]
+fn too_few_rows_are_wrong_and_not_timed() {
+    let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Rows(9))]);
+    let results = run(&stage, &rounds(2), &mut |_| {}).unwrap();
+    let wrong = Outcome::Wrong("9 rows, of at least 10".to_owned());
+    assert_eq!(outcomes(&results)[1], ("b", &wrong));
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw bw a a end");
+    assert!(results.has_faults());
+}
+
+#[test]
+fn only_those_asked_for_run_and_the_baseline() {
+    let cast = [("a", Act::Rows(10)), ("ball", Act::Rows(10)), ("call", Act::Rows(10))];
+    let options = Options { only: vec!["bal".to_owned()], ..rounds(1) };
+    let results = run(&stage(&cast), &options, &mut |_| {}).unwrap();
+    let names: Vec<&str> = outcomes(&results).iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["a", "ball"]);
+}
+
+#[test]
+fn a_name_that_nobody_has_is_an_error() {
+    let stage = stage(&[("a", Act::Rows(10))]);
+    for options in [
+        Options { only: vec!["z".to_owned()], ..rounds(1) },
+        Options { baseline: Some("z".to_owned()), ..rounds(1) },
+    ] {
+        let said = run(&stage, &options, &mut |_| {}).unwrap_err().to_string();
+        assert!(said.contains("\"z\"") && said.contains("there are: a"), "{said}");
+    }
+    assert!(stage.diary.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_size_that_cannot_be_made_leaves_the_earlier_ones_told() {
+    let stage = stage(&[("a", Act::Rows(10))]);
+    let options = Options { sizes: vec![10, 666], ..rounds(1) };
+    let mut told = Vec::new();
+    let result = run(&stage, &options, &mut |event| match event {
+        Event::Preparing { size } => told.push(format!("preparing {size}")),
+        Event::Running { round, contestant, .. } => told.push(format!("{contestant} {round}")),
+        Event::Finished(results) => told.push(format!("finished {}", results.sizes.len())),
+    });
+    assert!(matches!(result, Err(Error::TooMany { .. })));
+    assert_eq!(told, ["preparing 10", "a 0", "a 1", "finished 1", "preparing 666"]);
+}
