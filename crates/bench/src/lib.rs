@@ -38,10 +38,9 @@ pub use order::Order;
 pub use program::Peer;
 pub use progress::Progress;
 pub use read::{Depth, Read, ReadReport, ReadingCost, read};
-pub use runner::{Event, Lane, Options, Outcome, Results, SizeResults, run};
+pub use runner::{Event, Lane, Options, Outcome, Results, SizeResults, Tell, run};
 pub use sample::Sample;
 pub use scenario::{Contestant, Fault, Purpose, Scenario};
 pub use snapshot::{Snapshot, SnapshotOptions};
 pub use statistics::Spread;
 pub use world::{CONNECTIONS_MAX, Hold, World, hold};
-

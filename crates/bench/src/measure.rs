@@ -31,10 +31,7 @@ pub struct Program {
 
 impl Program {
     /// The program at `path` with `args`.
-    pub fn new<S: AsRef<OsStr>>(
-        path: impl AsRef<Path>,
-        args: impl IntoIterator<Item = S>,
-    ) -> Self {
+    pub fn new<S: AsRef<OsStr>>(path: impl AsRef<Path>, args: impl IntoIterator<Item = S>) -> Self {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         Self { path: path.as_ref().to_owned(), args }
     }

@@ -3,9 +3,7 @@
 use std::time::{Duration, Instant};
 
 use portolan_flow::Transport;
-use portolan_sockets::{
-    MethodName, Owners, Place, Query, Snapshot, SnapshotOptions, choose, open,
-};
+use portolan_sockets::{MethodName, Owners, Place, Query, Snapshot, SnapshotOptions, choose, open};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -149,10 +147,7 @@ fn map(snapshot: &mut Snapshot, report: &mut ReadReport) -> Result<(), Error> {
 
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap_or(0),
-        u32::try_from(time.tv_nsec).unwrap_or(0),
-    )
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 fn micros(time: Duration) -> u64 {

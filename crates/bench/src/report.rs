@@ -18,7 +18,7 @@ use std::{
 use crate::{Error, Lane, Outcome, Results, Sample, SizeResults, Spread, statistics::ratio};
 
 pub use csv::write_csv;
-pub use json::{RECORD_VERSION, write_json};
+pub use json::{RECORD_VERSION, write_json, write_json_last};
 pub use svg::write_svg;
 pub use table::write_table;
 pub(crate) use text::grouped;

@@ -4,7 +4,7 @@
 //! then all that passed take turns, round by round, so that whatever disturbs the host disturbs
 //! everyone. Who fails or gives a wrong result at any time is out for this size.
 
-use std::thread;
+use std::{io, thread};
 
 use crate::{
     Contestant, Error, Fault, Host, Purpose, Sample, Scenario, order::Order, scenario::at_least,
@@ -97,8 +97,7 @@ impl Results {
     /// Whether a contestant failed or was wrong.
     #[must_use]
     pub fn has_faults(&self) -> bool {
-        let is_fault =
-            |lane: &Lane| matches!(lane.outcome, Outcome::Failed(_) | Outcome::Wrong(_));
+        let is_fault = |lane: &Lane| matches!(lane.outcome, Outcome::Failed(_) | Outcome::Wrong(_));
         self.sizes.iter().flat_map(|size| &size.lanes).any(is_fault)
     }
 }
@@ -126,22 +125,27 @@ pub enum Event<'a> {
     Finished(&'a Results),
 }
 
+/// Who hears of every [`Event`]; an error from it ends the measurement.
+pub type Tell<'a> = dyn FnMut(Event<'_>) -> io::Result<()> + Send + 'a;
+
 /// Runs `scenario`; `tell` hears of every step.
 ///
 /// # Errors
-/// When a world cannot be made or an option names nobody. Sizes that were finished have been told.
+/// When a world cannot be made, an option names nobody, or `tell` fails. Sizes that were finished
+/// have been told.
 pub fn run(
     scenario: &dyn Scenario,
     options: &Options,
-    tell: &mut (dyn FnMut(Event<'_>) + Send),
+    tell: &mut Tell<'_>,
 ) -> Result<Results, Error> {
     let names: Vec<String> =
         scenario.contestants().iter().map(|one| one.name().to_owned()).collect();
     let baseline = options.baseline.clone().unwrap_or_else(|| scenario.baseline().to_owned());
-    for name in std::iter::once(&baseline).chain(&options.only) {
-        if !names.iter().any(|known| known.contains(name.as_str())) {
-            return Err(Error::NoSuchContestant { name: name.clone(), known: names.join(", ") });
-        }
+    let unknown = |name: &String| !names.iter().any(|known| known.contains(name.as_str()));
+    let is_baseline_unknown = !names.contains(&baseline);
+    let name = is_baseline_unknown.then_some(&baseline);
+    if let Some(name) = name.or_else(|| options.only.iter().find(|name| unknown(name))) {
+        return Err(Error::NoSuchContestant { name: name.clone(), known: names.join(", ") });
     }
     let sizes = if options.sizes.is_empty() { scenario.sizes() } else { &options.sizes };
     let mut results = Results {
@@ -160,7 +164,7 @@ pub fn run(
             scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
         results.sizes.push(measured);
-        tell(Event::Finished(&results));
+        tell(Event::Finished(&results)).map_err(Error::system("report"))?;
     }
     Ok(results)
 }
@@ -170,9 +174,10 @@ fn measure_size(
     size: u64,
     results: &Results,
     options: &Options,
-    tell: &mut (dyn FnMut(Event<'_>) + Send),
+    tell: &mut Tell<'_>,
 ) -> Result<SizeResults, Error> {
-    tell(Event::Preparing { size });
+    let mut tell = |event: Event<'_>| tell(event).map_err(Error::system("report"));
+    tell(Event::Preparing { size })?;
     let host = Host::here();
     let world = scenario.prepare(size)?;
     let mut turns: Vec<Turn> = scenario
@@ -182,16 +187,18 @@ fn measure_size(
         .map(|contestant| Turn::new(contestant, size))
         .collect();
     let rounds = options.rounds;
-    for turn in &mut turns {
-        turn.take(size, Purpose::WarmUp, |contestant| {
-            tell(Event::Running { size, round: 0, rounds, contestant });
-        });
+    for turn in turns.iter_mut().filter(|turn| turn.is_in()) {
+        tell(Event::Running { size, round: 0, rounds, contestant: turn.contestant.name() })?;
+        turn.take(size, Purpose::WarmUp);
     }
     for round in 0..rounds {
         for index in options.order.of_round(round, turns.len()) {
-            turns[index].take(size, Purpose::Timed, |contestant| {
-                tell(Event::Running { size, round: round + 1, rounds, contestant });
-            });
+            let turn = &mut turns[index];
+            if turn.is_in() {
+                let contestant = turn.contestant.name();
+                tell(Event::Running { size, round: round + 1, rounds, contestant })?;
+                turn.take(size, Purpose::Timed);
+            }
         }
     }
     drop(world);
@@ -220,10 +227,14 @@ impl Turn {
         Self { contestant, rows: None, outcome }
     }
 
-    /// Runs the contestant unless it is out; `announce` is called first, with its name.
-    fn take(&mut self, size: u64, purpose: Purpose, announce: impl FnOnce(&str)) {
+    /// Whether the contestant goes on.
+    fn is_in(&self) -> bool {
+        matches!(self.outcome, Outcome::Measured(_))
+    }
+
+    /// Runs the contestant unless it is out.
+    fn take(&mut self, size: u64, purpose: Purpose) {
         let Outcome::Measured(samples) = &mut self.outcome else { return };
-        announce(self.contestant.name());
         match self.contestant.run(size, purpose).and_then(|sample| plausible(sample, size)) {
             Ok(sample) => {
                 self.rows = sample.rows.or(self.rows);

@@ -126,8 +126,7 @@ const SS_LIST: Peer = Peer {
     size_max: None,
 };
 
-const SS_OWNERS: Peer =
-    Peer { name: "ss -tanp", about: FINDS_OWNERS, args: &["-tanp"], ..SS_LIST };
+const SS_OWNERS: Peer = Peer { name: "ss -tanp", about: FINDS_OWNERS, args: &["-tanp"], ..SS_LIST };
 
 const NETSTAT_LIST: Peer = Peer {
     name: "netstat -tan",

@@ -10,8 +10,7 @@ use std::{
 };
 
 use portolan_bench::{
-    Depth, Event, Hold, Options, Outcome, Program, Read, Snapshot, SnapshotOptions, hold, read,
-    run,
+    Depth, Event, Hold, Options, Outcome, Program, Read, Snapshot, SnapshotOptions, hold, read, run,
 };
 use portolan_sockets::MethodName;
 
@@ -57,7 +56,10 @@ fn every_contestant_gives_a_plausible_result() -> Result<(), Box<dyn Error>> {
     });
     let options = Options { sizes: vec![SOCKETS], rounds: 2, ..Options::default() };
     let mut events = 0;
-    let results = run(&scenario, &options, &mut |_: Event<'_>| events += 1)?;
+    let results = run(&scenario, &options, &mut |_: Event<'_>| {
+        events += 1;
+        Ok(())
+    })?;
     assert!(events > 0);
     let lanes = &results.sizes[0].lanes;
     let mut measured = 0;

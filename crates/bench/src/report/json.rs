@@ -76,11 +76,21 @@ impl From<&Sample> for Run {
 /// # Errors
 /// The writer's.
 pub fn write_json(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    for size in &results.sizes {
-        for lane in &size.lanes {
-            serde_json::to_writer(&mut *out, &record(results, size, lane))?;
-            writeln!(out)?;
-        }
+    results.sizes.iter().try_for_each(|size| write_size(results, size, out))
+}
+
+/// The same of the last size alone.
+///
+/// # Errors
+/// The writer's.
+pub fn write_json_last(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    results.sizes.last().map_or(Ok(()), |size| write_size(results, size, out))
+}
+
+fn write_size(results: &Results, size: &SizeResults, out: &mut dyn Write) -> io::Result<()> {
+    for lane in &size.lanes {
+        serde_json::to_writer(&mut *out, &record(results, size, lane))?;
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -124,9 +124,8 @@ impl Chart {
             left + length(wall.min),
             left + length(wall.max),
         )?;
-        let factor = summary.ratio.map_or_else(String::new, |ratio| {
-            format!(", {}", text::factor(ratio))
-        });
+        let factor =
+            summary.ratio.map_or_else(String::new, |ratio| format!(", {}", text::factor(ratio)));
         let numbers = format!("{}{factor}", text::time(wall.median));
         let right = left + length(wall.max).max(width) + 8;
         self.label(right, top + BAR_HEIGHT - 2, "number", &numbers)

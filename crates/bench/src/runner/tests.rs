@@ -116,21 +116,25 @@ fn outcomes(results: &Results) -> Vec<(&str, &Outcome)> {
 fn contestants_take_turns_in_one_world_per_size() {
     let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Rows(10)), ("c", Act::Rows(10))]);
     let options = Options { sizes: vec![10, 5], ..rounds(2) };
-    let results = run(&stage, &options, &mut |_| {}).unwrap();
+    let results = run(&stage, &options, &mut |_| Ok(())).unwrap();
     let diary = stage.diary.lock().unwrap().join(" ");
     let each = "aw bw cw a b c b c a end";
     assert_eq!(diary, format!("begin 10 {each} begin 5 {each}"));
     assert!(!results.has_faults());
-    assert!(results.sizes.iter().flat_map(|size| &size.lanes).all(
-        |lane| matches!(&lane.outcome, Outcome::Measured(samples) if samples.len() == 2)
-            && lane.rows == Some(10)
-    ));
+    assert!(
+        results
+            .sizes
+            .iter()
+            .flat_map(|size| &size.lanes)
+            .all(|lane| matches!(&lane.outcome, Outcome::Measured(samples) if samples.len() == 2)
+                && lane.rows == Some(10))
+    );
 }
 
 #[test]
 fn who_is_not_installed_is_a_lane_that_says_so() {
     let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Missing)]);
-    let results = run(&stage, &rounds(1), &mut |_| {}).unwrap();
+    let results = run(&stage, &rounds(1), &mut |_| Ok(())).unwrap();
     let why = Outcome::Absent("not installed: apt-get install it".to_owned());
     assert_eq!(outcomes(&results)[1], ("b", &why));
     assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a end");
@@ -141,7 +145,7 @@ fn who_is_not_installed_is_a_lane_that_says_so() {
 fn who_fails_is_out_and_the_others_go_on() {
     let cast = [("a", Act::Rows(10)), ("b", Act::Fail), ("c", Act::FailAfter(2))];
     let stage = stage(&cast);
-    let results = run(&stage, &rounds(3), &mut |_| {}).unwrap();
+    let results = run(&stage, &rounds(3), &mut |_| Ok(())).unwrap();
     let failed = Outcome::Failed("exit code 1".to_owned());
     assert!(matches!(outcomes(&results)[0].1, Outcome::Measured(samples) if samples.len() == 3));
     assert_eq!(outcomes(&results)[1..], [("b", &failed), ("c", &failed)]);
@@ -152,7 +156,7 @@ fn who_fails_is_out_and_the_others_go_on() {
 #[test]
 fn too_few_rows_are_wrong_and_not_timed() {
     let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Rows(9))]);
-    let results = run(&stage, &rounds(2), &mut |_| {}).unwrap();
+    let results = run(&stage, &rounds(2), &mut |_| Ok(())).unwrap();
     let wrong = Outcome::Wrong("9 rows, of at least 10".to_owned());
     assert_eq!(outcomes(&results)[1], ("b", &wrong));
     assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw bw a a end");
@@ -163,7 +167,7 @@ fn too_few_rows_are_wrong_and_not_timed() {
 fn only_those_asked_for_run_and_the_baseline() {
     let cast = [("a", Act::Rows(10)), ("ball", Act::Rows(10)), ("call", Act::Rows(10))];
     let options = Options { only: vec!["bal".to_owned()], ..rounds(1) };
-    let results = run(&stage(&cast), &options, &mut |_| {}).unwrap();
+    let results = run(&stage(&cast), &options, &mut |_| Ok(())).unwrap();
     let names: Vec<&str> = outcomes(&results).iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["a", "ball"]);
 }
@@ -175,7 +179,7 @@ fn a_name_that_nobody_has_is_an_error() {
         Options { only: vec!["z".to_owned()], ..rounds(1) },
         Options { baseline: Some("z".to_owned()), ..rounds(1) },
     ] {
-        let said = run(&stage, &options, &mut |_| {}).unwrap_err().to_string();
+        let said = run(&stage, &options, &mut |_| Ok(())).unwrap_err().to_string();
         assert!(said.contains("\"z\"") && said.contains("there are: a"), "{said}");
     }
     assert!(stage.diary.lock().unwrap().is_empty());
@@ -186,11 +190,26 @@ fn a_size_that_cannot_be_made_leaves_the_earlier_ones_told() {
     let stage = stage(&[("a", Act::Rows(10))]);
     let options = Options { sizes: vec![10, 666], ..rounds(1) };
     let mut told = Vec::new();
-    let result = run(&stage, &options, &mut |event| match event {
-        Event::Preparing { size } => told.push(format!("preparing {size}")),
-        Event::Running { round, contestant, .. } => told.push(format!("{contestant} {round}")),
-        Event::Finished(results) => told.push(format!("finished {}", results.sizes.len())),
+    let result = run(&stage, &options, &mut |event| {
+        told.push(match event {
+            Event::Preparing { size } => format!("preparing {size}"),
+            Event::Running { round, contestant, .. } => format!("{contestant} {round}"),
+            Event::Finished(results) => format!("finished {}", results.sizes.len()),
+        });
+        Ok(())
     });
     assert!(matches!(result, Err(Error::TooMany { .. })));
     assert_eq!(told, ["preparing 10", "a 0", "a 1", "finished 1", "preparing 666"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_measurement() {
+    let stage = stage(&[("a", Act::Rows(10))]);
+    let options = Options { sizes: vec![10, 20], ..rounds(1) };
+    let result = run(&stage, &options, &mut |event| match event {
+        Event::Finished(_) => Err(std::io::ErrorKind::BrokenPipe.into()),
+        Event::Preparing { .. } | Event::Running { .. } => Ok(()),
+    });
+    assert!(matches!(result, Err(Error::System { .. })), "{result:?}");
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a end");
 }

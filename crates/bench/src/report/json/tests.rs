@@ -30,7 +30,8 @@ fn a_measured_one_has_its_runs_and_what_they_come_to() {
     assert_eq!(own["wall_us"], json!({"median": 2000, "min": 1000, "max": 9000}));
     assert_eq!(own["ratio"], 0.5);
     assert_eq!(own["rows"], 1234);
-    let walls: Vec<&Value> = own["runs"].as_array().unwrap().iter().map(|r| &r["wall_us"]).collect();
+    let walls: Vec<&Value> =
+        own["runs"].as_array().unwrap().iter().map(|r| &r["wall_us"]).collect();
     assert_eq!(walls, [9000, 1000, 2000]);
     assert_eq!(own["peak_is_bound"], false);
     assert_eq!(records()[2]["peak_is_bound"], true);

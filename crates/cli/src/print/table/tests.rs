@@ -13,7 +13,7 @@ fn an_edge_is_a_line_and_control_characters_are_spelled_out() {
     let lines = table(None);
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[0], "CLIENT         SERVER    PORT                 CONNS  STATE  SINCE");
-    assert_eq!(lines[1], "evil\\u{1b}[2J  redis     6379/tcp redis            2  up        0s");
+    assert_eq!(lines[1], "evil\\u{1b}[2J  redis     6379/tcp redis           2  up        0s");
     assert_eq!(lines[2], "psql           postgres  5432/tcp postgresql      1  up        0s");
 }
 

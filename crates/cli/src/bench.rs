@@ -1,0 +1,200 @@
+//! `portolan bench`: measure what a claim about speed says, on this host.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    num::NonZero,
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use clap::{Args, Subcommand, ValueEnum};
+use portolan_bench::{
+    Depth, Event, Hold, Options, Order, Program, Progress, Read, Results, Snapshot,
+    SnapshotOptions, hold, read, report, run as run_scenario,
+};
+use portolan_sockets::MethodName;
+
+/// Measure on this host what a claim about speed says: our methods and other programs, side by
+/// side on the same work.
+///
+/// Without a scenario, lists those that there are.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(override_usage = "portolan bench [OPTIONS] [SCENARIO]")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 a contestant failed or gave a wrong result; 2 an error."
+)]
+pub struct BenchArgs {
+    /// What to measure.
+    #[arg(value_enum)]
+    scenario: Option<Scenario>,
+
+    /// Sizes, separated by commas [default: the scenario's own].
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    sizes: Vec<NonZero<u64>>,
+
+    /// Timed runs of each contestant, after one to warm up.
+    #[arg(long, value_name = "N", default_value = "15")]
+    rounds: NonZero<u32>,
+
+    /// Shuffle who runs when, each round anew, with this seed, instead of taking turns.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// The contestant that the others are compared with [default: the scenario's own choice].
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+
+    /// Only contestants whose name contains this, and the baseline; may be given several times.
+    #[arg(long, value_name = "PART")]
+    only: Vec<String>,
+
+    /// Leave out programs of quadratic cost above this size.
+    #[arg(long, value_name = "N", default_value = "20000")]
+    slow_peers_max: u64,
+
+    /// Leave out nothing, however long it takes.
+    #[arg(long, conflicts_with = "slow_peers_max")]
+    all: bool,
+
+    /// Print one JSON object per contestant and size (docs/formats/bench.md).
+    #[arg(long)]
+    json: bool,
+
+    /// Write a table for spreadsheets to this file.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Write results.csv, results.jsonl and the chart results.svg to this directory.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+/// The scenarios.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Scenario {
+    /// What one reading of all TCP sockets costs: list, owners, map.
+    Snapshot,
+}
+
+/// What a measurement starts this program for.
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Hold connections until standard input ends.
+    #[command(hide = true)]
+    Hold {
+        /// How many; both ends of each are held.
+        #[arg(long)]
+        connections: u32,
+        /// Which share of all it is: decides the addresses.
+        #[arg(long)]
+        share: u8,
+    },
+    /// Read the sockets of this network namespace and say what that cost.
+    #[command(hide = true)]
+    Read {
+        /// diag or procfs; the best that works if not given.
+        #[arg(long, value_parser = method)]
+        method: Option<MethodName>,
+        /// Find the process that holds each socket.
+        #[arg(long)]
+        owners: bool,
+        /// Read as the map does: owners, bundled to edges.
+        #[arg(long)]
+        bundle: bool,
+        /// How often.
+        #[arg(long, default_value = "1")]
+        repeat: NonZero<u32>,
+    },
+}
+
+/// Runs the subcommand.
+pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+    match (&args.part, args.scenario) {
+        (Some(part), _) => run_part(part),
+        (None, None) => list_scenarios(),
+        (None, Some(Scenario::Snapshot)) => measure(args),
+    }
+}
+
+fn list_scenarios() -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let sizes = Snapshot::SIZES.map(|size| size.to_string()).join(", ");
+    writeln!(out, "{:10} {} (sizes: {sizes})", Snapshot::NAME, Snapshot::ABOUT)?;
+    writeln!(out, "\nportolan bench SCENARIO runs one; --help has the options.")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let scenario = Snapshot::new(SnapshotOptions {
+        hold: Program::new(&own, ["bench", "hold"]),
+        read: Program::new(&own, ["bench", "read"]),
+        slow_peers_max: (!args.all).then_some(args.slow_peers_max),
+    });
+    let options = Options {
+        sizes: args.sizes.iter().map(|size| size.get()).collect(),
+        rounds: args.rounds.get(),
+        order: args.seed.map_or(Order::Rotated, |seed| Order::Shuffled { seed }),
+        baseline: args.baseline.clone(),
+        only: args.only.clone(),
+    };
+    let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
+    let is_terminal = stderr.is_terminal();
+    let mut progress = Progress::new(&mut stderr, is_terminal);
+    let write = if args.json { report::write_json_last } else { report::write_table };
+    let results = run_scenario(&scenario, &options, &mut |event| {
+        progress.tell(event);
+        match event {
+            Event::Finished(results) => write(results, &mut stdout).and_then(|()| stdout.flush()),
+            Event::Preparing { .. } | Event::Running { .. } => Ok(()),
+        }
+    })?;
+    write_files(args, &results)?;
+    Ok(if results.has_faults() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn write_files(args: &BenchArgs, results: &Results) -> anyhow::Result<()> {
+    let mut written = Vec::new();
+    if let Some(file) = &args.csv {
+        report::write_file(file, report::write_csv, results)?;
+        written.push(file.clone());
+    }
+    if let Some(directory) = &args.output {
+        written.extend(report::write_directory(directory, results)?);
+    }
+    for file in written {
+        anstream::eprintln!("wrote {}", file.display());
+    }
+    Ok(())
+}
+
+fn run_part(part: &Part) -> anyhow::Result<ExitCode> {
+    match *part {
+        Part::Hold { connections, share } => {
+            let share = Hold { connections, share };
+            hold(share, &mut io::stdout().lock(), &mut io::stdin().lock())?;
+        }
+        Part::Read { method, owners, bundle, repeat } => {
+            let depth = match (bundle, owners) {
+                (true, _) => Depth::Map,
+                (false, true) => Depth::Owners,
+                (false, false) => Depth::List,
+            };
+            let report = read(Read { method, depth, repeat: repeat.get() })?;
+            writeln!(io::stdout().lock(), "{}", serde_json::to_string(&report)?)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn method(name: &str) -> Result<MethodName, String> {
+    let known = MethodName::ALL.into_iter().find(|known| known.name() == name);
+    known.ok_or_else(|| {
+        format!("no such method; there are: {}", MethodName::ALL.map(MethodName::name).join(", "))
+    })
+}
