@@ -2,7 +2,6 @@
 //! result that can be right.
 //!
 //! It has no test harness, because the world is held and read by copies of this very program.
-#![expect(missing_docs, reason = "a test")]
 
 use std::{
     error::Error,

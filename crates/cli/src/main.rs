@@ -7,6 +7,7 @@ use std::{io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod doctor;
 mod map;
 mod print;
@@ -24,6 +25,7 @@ struct Arguments {
 enum Command {
     Map(map::MapArgs),
     Doctor(doctor::DoctorArgs),
+    Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Map(args) => map::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Bench(args) => bench::run(args),
     };
     done.unwrap_or_else(|error| {
         if is_closed_pipe(&error) {

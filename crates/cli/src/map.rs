@@ -94,7 +94,8 @@ pub struct MapArgs {
     no_store: bool,
 
     /// Forget what was not seen for so long.
-    #[arg(long, value_name = "TIME", default_value = "90d", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "90d")]
+    #[arg(value_parser = humantime::parse_duration)]
     keep: Duration,
 
     /// How to find out who talks to whom.

@@ -23,7 +23,10 @@ pub struct Diag {
     socket: NetlinkSocket,
     buffer: Box<[u8]>,
     sequence: u32,
-    place: String,
+    place: Place,
+    /// A dump was left half-way: the kernel starts no other on this socket until it is read to its
+    /// end (`EBUSY`), which may never come.
+    given_up: bool,
 }
 
 impl Diag {
@@ -32,13 +35,12 @@ impl Diag {
     /// # Errors
     /// When the namespace cannot be entered, or the kernel has no sock_diag.
     pub fn open(place: &Place) -> Result<Self, Error> {
-        let socket = place.run(|| NetlinkSocket::open_sock_diag(PATIENCE))?;
-        let socket = socket.map_err(Error::system("open a sock_diag socket", place.to_string()))?;
         Ok(Self {
-            socket,
+            socket: connect(place)?,
             buffer: vec![0; DATAGRAM_BYTES_MAX].into_boxed_slice(),
             sequence: 0,
-            place: place.to_string(),
+            place: place.clone(),
+            given_up: false,
         })
     }
 
@@ -48,19 +50,34 @@ impl Diag {
         query: &Query,
         each: &mut dyn FnMut(&Row),
     ) -> Result<Coverage, Error> {
+        if self.given_up {
+            self.socket = connect(&self.place)?;
+        }
         self.sequence = self.sequence.wrapping_add(1);
         let request = Request { family, query: *query, sequence: self.sequence };
         self.socket
             .send(&request.encode())
-            .map_err(Error::system("ask for a sock_diag dump", self.place.clone()))?;
+            .map_err(Error::system("ask for a sock_diag dump", self.place.to_string()))?;
+        self.given_up = true;
+        let ended = self.replies(family, query.transport, each);
+        self.given_up = !matches!(ended, Ok(_) | Err(Error::Refused { .. }));
+        ended
+    }
+
+    fn replies(
+        &mut self,
+        family: Family,
+        transport: Transport,
+        each: &mut dyn FnMut(&Row),
+    ) -> Result<Coverage, Error> {
         let mut coverage = Coverage::default();
         loop {
             let length = self
                 .socket
                 .receive(&mut self.buffer)
-                .map_err(Error::system("receive a sock_diag dump", self.place.clone()))?;
+                .map_err(Error::system("receive a sock_diag dump", self.place.to_string()))?;
             let datagram = &self.buffer[..length];
-            if self.take(datagram, family, query.transport, &mut coverage, each)? {
+            if self.take(datagram, family, transport, &mut coverage, each)? {
                 return Ok(coverage);
             }
         }
@@ -97,6 +114,11 @@ impl Diag {
         }
         Ok(false)
     }
+}
+
+fn connect(place: &Place) -> Result<NetlinkSocket, Error> {
+    let socket = place.run(|| NetlinkSocket::open_sock_diag(PATIENCE))?;
+    socket.map_err(Error::system("open a sock_diag socket", place.to_string()))
 }
 
 impl Method for Diag {

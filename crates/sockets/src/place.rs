@@ -1,6 +1,6 @@
 //! Where sockets live: the network namespaces of this host.
 
-use std::fmt;
+use std::{fmt, fs, io, os::unix::fs::MetadataExt, path::PathBuf};
 
 use portolan_flow::{Namespace, NetnsId};
 use portolan_sys::netns::{self, Netns};
@@ -44,10 +44,21 @@ impl Place {
     pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
         match &self.entrance {
             None => Ok(work()),
-            Some(found) => netns::run_in(&found.path, work)
+            Some(found) => way_into(found)
+                .and_then(|path| netns::run_in(&path, work))
                 .map_err(Error::system("enter the network namespace", self.to_string())),
         }
     }
+}
+
+/// The process that a namespace was found by may have ended, and its id may be another's now, while
+/// the namespace lives on by others.
+fn way_into(found: &Netns) -> io::Result<PathBuf> {
+    if fs::metadata(&found.path).is_ok_and(|meta| meta.ino() == found.inode) {
+        return Ok(found.path.clone());
+    }
+    let now = netns::list()?.namespaces.into_iter().find(|now| now.inode == found.inode);
+    now.map(|now| now.path).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 impl fmt::Display for Place {

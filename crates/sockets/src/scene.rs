@@ -105,6 +105,12 @@ impl Program {
         line.trim_end().to_owned()
     }
 
+    /// Gives it a line of input, which ends it where it is not asked for more.
+    pub fn tell(&mut self) {
+        let input = self.input.as_mut().expect("is piped");
+        input.write_all(b"\n").expect("it reads");
+    }
+
     /// Its process id.
     #[must_use]
     pub fn pid(&self) -> u32 {

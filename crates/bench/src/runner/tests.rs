@@ -207,7 +207,7 @@ fn a_reader_that_goes_away_ends_the_measurement() {
     let stage = stage(&[("a", Act::Rows(10))]);
     let options = Options { sizes: vec![10, 20], ..rounds(1) };
     let result = run(&stage, &options, &mut |event| match event {
-        Event::Finished(_) => Err(std::io::ErrorKind::BrokenPipe.into()),
+        Event::Finished(_) => Err(io::ErrorKind::BrokenPipe.into()),
         Event::Preparing { .. } | Event::Running { .. } => Ok(()),
     });
     assert!(matches!(result, Err(Error::System { .. })), "{result:?}");

@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal, Write},
     net::SocketAddr,
+    panic::{self, AssertUnwindSafe},
     process::ExitCode,
     sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
     thread,
@@ -19,6 +20,9 @@ use super::{
     source::Source,
 };
 use crate::print;
+
+/// So many readings in a row may fail before the program gives up.
+const FAILURES_MAX: u32 = 5;
 
 /// What the threads tell the one that waits.
 #[derive(Debug)]
@@ -69,17 +73,38 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads at a steady pace until nobody listens any more.
-fn read_on(mut source: Source, hub: &Hub, interval: Duration, events: &Sender<Event>) {
+/// Reads at a steady pace until nobody listens any more, or reading fails for good.
+fn read_on(source: Source, hub: &Hub, interval: Duration, events: &Sender<Event>) {
+    let reading = AssertUnwindSafe(|| read_until_failure(source, hub, interval, events));
+    let failure = match panic::catch_unwind(reading) {
+        Ok(Some(error)) => error,
+        Ok(None) => return,
+        Err(_) => anyhow::anyhow!("the thread that reads the sockets panicked; please report it"),
+    };
+    // Nobody listens any more: then nobody needs to know either.
+    let _ = events.send(Event::Failed(failure));
+}
+
+fn read_until_failure(
+    mut source: Source,
+    hub: &Hub,
+    interval: Duration,
+    events: &Sender<Event>,
+) -> Option<anyhow::Error> {
     let mut due = Instant::now() + interval;
+    let mut failures = 0;
     loop {
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        let event = match source.read_into(hub, clock::now_ms()) {
-            Ok(delta) => Event::Reading(Box::new(delta)),
-            Err(error) => Event::Failed(error),
-        };
-        if events.send(event).is_err() {
-            return;
+        match source.read_into(hub, clock::now_ms()) {
+            Ok(delta) => {
+                failures = 0;
+                if events.send(Event::Reading(Box::new(delta))).is_err() {
+                    return None;
+                }
+            }
+            // The kernel may be short of memory, or the process of descriptors, for a moment.
+            Err(_) if failures < FAILURES_MAX => failures += 1,
+            Err(error) => return Some(error),
         }
         // A reading that took longer than the interval is not made up for.
         due = (due + interval).max(Instant::now());

@@ -2,11 +2,11 @@
 //! addresses and ports inside are in network byte order (include/uapi/linux/{netlink,inet_diag}.h).
 //!
 //! ```text
-//!  nlmsghdr (16)            inet_diag_msg (72)
-//! +--------+------+-------+ +------+-----+-----+-------+------------+-------+------+------+-----+-----+
-//! | length | type | flags | |family|state|timer|retrans| sockid (48)|expires|rqueue|wqueue| uid |inode|
-//! | seq    | pid         | +------+-----+-----+-------+------------+-------+------+------+-----+-----+
-//! +--------+-------------+  attributes (length, type, payload, padded to 4) ...
+//! nlmsghdr       length:4 type:2 flags:2 sequence:4 pid:4
+//! inet_diag_msg  family:1 state:1 timer:1 retransmits:1
+//!                sport:2 dport:2 source:16 destination:16 interface:4 cookie:8
+//!                expires:4 receive-queue:4 send-queue:4 uid:4 inode:4
+//! attributes     length:2 type:2 payload, padded to 4; as many as there are
 //! ```
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -250,4 +250,4 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,8 +1,8 @@
 //! One line of `/proc/net/{tcp,tcp6,udp,udp6}`. Never panics, whatever the line.
 //!
 //! ```text
-//!   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-//!    0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   112        0 18021 ...
+//! sl local_address rem_address   st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
+//! 0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000 112 0 18021 ...
 //! ```
 //! Addresses are 32-bit words in host byte order, printed in hexadecimal; ports are hexadecimal.
 

@@ -65,7 +65,7 @@ fn nothing_in_a_text_can_break_the_file() {
 #[test]
 fn without_a_size_there_is_still_a_chart() {
     let mut out = Vec::new();
-    let results = crate::Results { sizes: Vec::new(), ..fixture::results() };
+    let results = Results { sizes: Vec::new(), ..fixture::results() };
     write_svg(&results, &mut out).unwrap();
     well_formed(&String::from_utf8(out).unwrap());
 }

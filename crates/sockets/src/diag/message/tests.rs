@@ -1,7 +1,7 @@
 //! The codec against netlink-packet-sock-diag, a second implementation, and against recordings
 //! of a real kernel (tests/data/record.py).
 
-mod oracle;
+pub(in crate::diag) mod oracle;
 mod recorded;
 
 use netlink_packet_core::{DoneMessage, ErrorMessage, NetlinkPayload};

@@ -51,7 +51,10 @@ fn containers_by_id() {
     for (what, path) in [
         ("docker with its own driver", "/docker/ID"),
         ("docker with systemd", "/system.slice/docker-ID.scope"),
-        ("docker inside docker", "/docker/00000000000000000000000000000000000000000000000000000000deadbeef/docker/ID"),
+        (
+            "docker inside docker",
+            "/docker/00000000000000000000000000000000000000000000000000000000deadbeef/docker/ID",
+        ),
         ("a group made inside", "/system.slice/docker-ID.scope/init"),
         ("containerd", "/default/ID"),
         ("nerdctl", "/system.slice/nerdctl-ID.scope"),
@@ -64,7 +67,10 @@ fn containers_by_id() {
         ),
         ("kubernetes without systemd", "/kubepods/besteffort/pod9a1c-22/ID"),
         ("podman", "/machine.slice/libpod-ID.scope/container"),
-        ("podman's monitor, which holds the container's ports", "/machine.slice/libpod-conmon-ID.scope"),
+        (
+            "podman's monitor, which holds the container's ports",
+            "/machine.slice/libpod-conmon-ID.scope",
+        ),
         ("amazon's ecs", "/ecs/8a1b/ID"),
     ] {
         check(what, &format!("0::{path}\n"), None, Some("ID"));
@@ -98,7 +104,12 @@ fn containers_by_name() {
     for (what, path, unit, container) in [
         ("lxc", "/lxc.payload.web/system.slice/nginx.service", Some("nginx.service"), "web"),
         ("lxc, nothing inside", "/lxc.payload.web", None, "web"),
-        ("lxc with a dot", "/lxc.payload.web.example/init.scope", Some("init.scope"), "web.example"),
+        (
+            "lxc with a dot",
+            "/lxc.payload.web.example/init.scope",
+            Some("init.scope"),
+            "web.example",
+        ),
         ("lxc before 4.0", "/lxc/101/ns/system.slice/ssh.service", Some("ssh.service"), "101"),
         ("lxc 3.1", "/lxc.payload/web/init.scope", Some("init.scope"), "web"),
         (
@@ -107,7 +118,12 @@ fn containers_by_name() {
             Some("nginx.service"),
             "web",
         ),
-        ("nspawn as a service, nothing inside", "/machine.slice/systemd-nspawn@web.service", None, "web"),
+        (
+            "nspawn as a service, nothing inside",
+            "/machine.slice/systemd-nspawn@web.service",
+            None,
+            "web",
+        ),
         ("nspawn by hand", "/machine.slice/machine-web.scope/payload", None, "web"),
         ("a name that systemd escaped", "/machine.slice/machine-web\\x2d1.scope", None, "web-1"),
         (
@@ -181,13 +197,33 @@ fn garbage_says_nothing() {
 /// Paths of parts that mean something, in any order.
 fn nearly_paths() -> impl Strategy<Value = String> {
     let part = prop_oneof![
-        select(&["", "..", "x.service", "y.scope", "z.slice", "lxc", "lxc.payload", "lxc.payload."]),
-        select(&["machine-", ".scope", "-.scope", "\\x", "\\x2", "\\xff", "systemd-nspawn@", ":", "é"]),
+        select(&[
+            "",
+            "..",
+            "x.service",
+            "y.scope",
+            "z.slice",
+            "lxc",
+            "lxc.payload",
+            "lxc.payload."
+        ]),
+        select(&[
+            "machine-",
+            ".scope",
+            "-.scope",
+            "\\x",
+            "\\x2",
+            "\\xff",
+            "systemd-nspawn@",
+            ":",
+            "é"
+        ]),
         select(&["machine-\\xfe.scope", "machine-\\x.scope", "machine-a\\x2db.scope", OTHER_ID]),
     ];
     let separator = select(&["/", "", "-"]);
-    vec((separator, part), 0..6)
-        .prop_map(|parts| parts.iter().map(|(separator, part)| format!("{separator}{part}")).collect())
+    vec((separator, part), 0..6).prop_map(|parts| {
+        parts.iter().map(|(separator, part)| format!("{separator}{part}")).collect()
+    })
 }
 
 proptest! {

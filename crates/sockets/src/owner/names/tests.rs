@@ -9,13 +9,28 @@ fn names_are_completed_where_the_kernel_cut_them() {
         ("no path", "systemd-resolve", "systemd-resolved\0--x\0", "systemd-resolved"),
         ("exactly 15", "exactly-15-char", "/bin/exactly-15-char\0-v\0", "exactly-15-char"),
         ("a title", "verylongservice", "verylongservice-x: worker 1\0", "verylongservice-x"),
-        ("another program", "systemd-resolve", "/usr/bin/python3\0/x/systemd-resolved\0", "systemd-resolve"),
+        (
+            "another program",
+            "systemd-resolve",
+            "/usr/bin/python3\0/x/systemd-resolved\0",
+            "systemd-resolve",
+        ),
         ("a renamed thread", "tokio-runtime-w", "/usr/bin/server\0", "tokio-runtime-w"),
         ("no arguments", "kworker/u8:3-ev", "", "kworker/u8:3-ev"),
         ("empty arguments", "kworker/u8:3-ev", "\0\0\0", "kworker/u8:3-ev"),
         ("a directory", "systemd-resolve", "/systemd-resolved/\0", "systemd-resolve"),
-        ("blanks in the name", "Long Program Na", "/opt/a b/Long Program Name\0", "Long Program Na"),
-        ("cut inside a letter", "aaaaaaaaaaaaaa\u{e9}", "/bin/aaaaaaaaaaaaaa\u{e9}\u{e9}\0", "aaaaaaaaaaaaaa\u{e9}\u{e9}"),
+        (
+            "blanks in the name",
+            "Long Program Na",
+            "/opt/a b/Long Program Name\0",
+            "Long Program Na",
+        ),
+        (
+            "cut inside a letter",
+            "aaaaaaaaaaaaaa\u{e9}",
+            "/bin/aaaaaaaaaaaaaa\u{e9}\u{e9}\0",
+            "aaaaaaaaaaaaaa\u{e9}\u{e9}",
+        ),
     ] {
         let comm = &comm.as_bytes()[..comm.len().min(COMM_BYTES)];
         assert_eq!(complete(comm, cmdline.as_bytes()), name, "{what}");
