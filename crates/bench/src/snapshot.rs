@@ -109,12 +109,12 @@ impl Scenario for Snapshot {
     }
 }
 
-const COUNTS: &str = "lists TCP sockets of its namespace and counts them, no text";
+const COUNTS: &str = "reads and counts the TCP sockets of its namespace, prints no text";
 const COUNTS_OWNERS: &str = "the same, and finds the process that holds each";
 const READS_MAP: &str = "first reading of the map: TCP and UDP, owners, bundled to edges";
 const POLLS: &str = "one reading inside a running process: mean of 15, one of which finds owners";
-const LISTS: &str = "lists TCP sockets of its namespace as text";
-const FINDS_OWNERS: &str = "the same, with the process that holds each";
+const LISTS: &str = "lists the TCP sockets of its namespace as text";
+const FINDS_OWNERS: &str = "lists them as text, with the process that holds each";
 
 const SS_LIST: Peer = Peer {
     name: "ss -tan",

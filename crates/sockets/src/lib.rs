@@ -24,6 +24,9 @@ mod snapshot;
 
 pub use error::Error;
 pub use method::{Choice, Coverage, Method, MethodName, Query, choose, open};
+// For the fuzzer.
+#[doc(hidden)]
+pub use owner::cgroup;
 pub use owner::{Holder, Owners};
 pub use place::{Place, Places, places};
 pub use row::{Row, State, States, TcpInfo};

@@ -4,7 +4,8 @@
 //! One walk over all descriptors builds a table for all sockets at once: linear in the number of
 //! descriptors, where a search per socket would be quadratic.
 
-mod cgroup;
+#[doc(hidden)]
+pub mod cgroup;
 mod names;
 mod walk;
 
@@ -48,6 +49,17 @@ impl Owners {
         // Names are read again: a process may have called exec(), or its id may be another's now.
         self.processes.clear();
         Ok(())
+    }
+
+    /// Walks over the processes that started since the last walk, and keeps what is known.
+    ///
+    /// A socket that a listing showed and the walk did not find was closed in between, or its
+    /// holder passed it on to a child that it started in between.
+    ///
+    /// # Errors
+    /// As for [`Owners::walk`].
+    pub fn walk_new(&mut self) -> Result<(), Error> {
+        self.walked.walk_new().map_err(Error::system("walk over the processes", "/proc"))
     }
 
     /// Whether the last walk found a holder of the socket with this inode number.

@@ -144,7 +144,7 @@ impl Snapshot {
         let (mut places, mut seen) = (Vec::new(), Vec::new());
         let mut gone = Vec::new();
         for (netns, (place, reader)) in &mut self.readers {
-            let mut keep = |row: &Row| seen.extend(Seen::of(row, places.len()));
+            let mut keep = |row: &Row| seen.extend(Seen::of(row, places.len(), *netns));
             match read_both(reader.as_mut(), &mut keep) {
                 Ok(coverage) => reading.coverage.add(coverage),
                 Err(error) if *netns == here => return Err(error),
@@ -171,33 +171,35 @@ impl Snapshot {
         }
         self.owners.walk()?;
         self.readings_since_walk = 0;
-        let missing = |owners: &Owners| -> HashSet<u32> {
-            inodes().filter(|&inode| !owners.knows(inode)).collect()
+        let missing = |owners: &Owners| -> Vec<&Seen> {
+            let held = seen.iter().filter(|socket| socket.inode != 0);
+            held.filter(|socket| !owners.knows(socket.inode)).collect()
         };
-        let unowned = missing(&self.owners);
-        if unowned.iter().any(|inode| !self.unowned.contains(inode)) {
-            // Between the listing and the walk a socket may have been closed, or passed on to a
-            // process that the walk had not met. What still exists is looked for once more.
-            let existing = self.existing();
-            if unowned.iter().any(|inode| existing.contains(inode)) {
-                self.owners.walk()?;
-            }
-            self.hidden = missing(&self.owners).intersection(&existing).copied().collect();
+        if missing(&self.owners).iter().any(|socket| !self.unowned.contains(&socket.inode)) {
+            self.owners.walk_new()?;
+            self.hidden = self.still_there(&missing(&self.owners));
         }
-        self.unowned = unowned;
+        self.unowned = missing(&self.owners).iter().map(|socket| socket.inode).collect();
         Ok(())
     }
 
-    /// The sockets that exist right now, by inode number.
-    fn existing(&mut self) -> HashSet<u32> {
+    /// Which of the sockets exist right now, by inode number: the others were closed between the
+    /// listing and the walk, which says nothing about who may be seen.
+    fn still_there(&mut self, sockets: &[&Seen]) -> HashSet<u32> {
         let mut existing = HashSet::new();
-        for (_, reader) in self.readers.values_mut() {
-            // A namespace that cannot be read any more has no sockets.
-            let _ = read_both(reader.as_mut(), &mut |row| {
-                existing.insert(row.inode);
-            });
+        if self.owners.hidden_processes() == 0 {
+            return existing;
         }
-        existing
+        let places: HashSet<NetnsId> = sockets.iter().map(|socket| socket.netns).collect();
+        for (netns, (_, reader)) in &mut self.readers {
+            if places.contains(netns) {
+                // A namespace that cannot be read any more has no sockets.
+                let _ = read_both(reader.as_mut(), &mut |row| {
+                    existing.insert(row.inode);
+                });
+            }
+        }
+        sockets.iter().map(|socket| socket.inode).filter(|inode| existing.contains(inode)).collect()
     }
 
     fn observation(&mut self, place: &Place, seen: &Seen) -> Observation {
@@ -247,6 +249,7 @@ impl Snapshot {
 #[derive(Debug)]
 struct Seen {
     place: usize,
+    netns: NetnsId,
     transport: Transport,
     phase: Phase,
     local: SocketAddr,
@@ -256,9 +259,10 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(row: &Row, place: usize) -> Option<Self> {
+    fn of(row: &Row, place: usize, netns: NetnsId) -> Option<Self> {
         Some(Self {
             place,
+            netns,
             transport: row.transport,
             phase: phase(row)?,
             local: row.local,

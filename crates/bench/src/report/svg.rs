@@ -15,7 +15,8 @@ use crate::{Results, SizeResults};
 const WIDTH: u64 = 900;
 const MARGIN: u64 = 16;
 const LABEL_WIDTH: u64 = 200;
-const BAR_WIDTH_MAX: u64 = 420;
+const BAR_WIDTH_MAX: u64 = 380;
+const LINE_WIDTH_MAX: u64 = 440;
 const LANE_HEIGHT: u64 = 24;
 const BAR_HEIGHT: u64 = 14;
 const HEAD_HEIGHT: u64 = 70;
@@ -80,7 +81,8 @@ impl Chart {
         }
     }
 
-    /// Each size has a scale of its own: from 0 to the slowest.
+    /// Each size has a scale of its own: from 0 to the slowest median. One disturbed run does not
+    /// shrink the bars; its line is cut off and its time is written out.
     fn panel(&mut self, results: &Results, size: &SizeResults) -> fmt::Result {
         let head = format!("{} {}", text::grouped(size.size), results.unit);
         self.label(MARGIN, self.y + 20, "size", &head)?;
@@ -88,7 +90,7 @@ impl Chart {
         let baseline = baseline(results, size);
         let summaries: Vec<Option<Summary>> =
             size.lanes.iter().map(|lane| Summary::of(lane, baseline)).collect();
-        let longest = summaries.iter().flatten().map(|one| one.wall_us.max).max().unwrap_or(1);
+        let longest = summaries.iter().flatten().map(|one| one.wall_us.median).max().unwrap_or(1);
         for (lane, summary) in size.lanes.iter().zip(&summaries) {
             let base = self.y + BAR_HEIGHT - 2;
             self.label(MARGIN, base, "name", &lane.contestant)?;
@@ -108,7 +110,9 @@ impl Chart {
 
     fn bar(&mut self, summary: &Summary, longest: u64, contestant: &str) -> fmt::Result {
         let wall = summary.wall_us;
-        let length = |micros: u64| micros.saturating_mul(BAR_WIDTH_MAX) / longest.max(1);
+        let length = |micros: u64| {
+            (micros.saturating_mul(BAR_WIDTH_MAX) / longest.max(1)).min(LINE_WIDTH_MAX)
+        };
         let (left, top) = (MARGIN + LABEL_WIDTH, self.y);
         let class = if is_own(contestant) { "own" } else { "peer" };
         let width = length(wall.median).max(1);
@@ -124,9 +128,13 @@ impl Chart {
             left + length(wall.min),
             left + length(wall.max),
         )?;
-        let factor =
-            summary.ratio.map_or_else(String::new, |ratio| format!(", {}", text::factor(ratio)));
-        let numbers = format!("{}{factor}", text::time(wall.median));
+        let mut numbers = text::time(wall.median);
+        if let Some(ratio) = summary.ratio {
+            write!(numbers, ", {}", text::factor(ratio))?;
+        }
+        if length(wall.max) == LINE_WIDTH_MAX {
+            write!(numbers, ", up to {}", text::time(wall.max))?;
+        }
         let right = left + length(wall.max).max(width) + 8;
         self.label(right, top + BAR_HEIGHT - 2, "number", &numbers)
     }

@@ -43,6 +43,16 @@ pub fn write_table(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             Err(why) => writeln!(out, "{why}")?,
         }
     }
+    writeln!(out)?;
+    if results.sizes.len() == 1 { write_legend(size, out) } else { Ok(()) }
+}
+
+/// Who does what; once, since it is the same at every size.
+fn write_legend(size: &SizeResults, out: &mut dyn Write) -> io::Result<()> {
+    for same in size.lanes.chunk_by(|one, next| one.about == next.about) {
+        let names = same.iter().map(|lane| lane.contestant.as_str()).collect::<Vec<_>>().join(", ");
+        writeln!(out, "  {names}: {}", same[0].about)?;
+    }
     writeln!(out)
 }
 

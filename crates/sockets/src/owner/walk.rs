@@ -1,7 +1,7 @@
 //! The walk over `/proc/PID/fd`: every descriptor that is a socket, and whose it is.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     fs, io,
     mem::MaybeUninit,
     num::NonZero,
@@ -21,6 +21,8 @@ const LINK_BYTES_MAX: usize = 32;
 /// What a walk found.
 #[derive(Debug, Default)]
 pub struct Walked {
+    /// The processes that were met.
+    met: HashSet<u32>,
     /// The process id by inode number.
     pub holders: HashMap<u32, u32>,
     /// Processes that refused to show their descriptors.
@@ -29,24 +31,38 @@ pub struct Walked {
 
 /// Walks over all processes.
 pub fn walk() -> io::Result<Walked> {
-    let pids = pids()?;
+    let mut walked = Walked::default();
+    walked.walk_new()?;
+    Ok(walked)
+}
+
+impl Walked {
+    /// Walks over the processes that were not met yet: those that started since.
+    pub fn walk_new(&mut self) -> io::Result<()> {
+        let mut pids = pids()?;
+        pids.retain(|&pid| self.met.insert(pid));
+        let parts = walk_side_by_side(&pids);
+        self.holders.reserve(parts.iter().map(|part| part.found.len()).sum());
+        for part in parts {
+            self.hidden_processes += part.hidden_processes;
+            for (inode, pid) in part.found {
+                insert(&mut self.holders, inode, pid);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn walk_side_by_side(pids: &[u32]) -> Vec<Part> {
     let next = AtomicUsize::new(0);
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
-    let parts: Vec<Part> = thread::scope(|scope| {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.min(THREADS_MAX).min(pids.len());
+    thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| walk_some(&pids, &next))).collect();
+            (0..threads).map(|_| scope.spawn(|| walk_some(pids, &next))).collect();
         let joined = workers.into_iter().map(thread::ScopedJoinHandle::join);
         joined.map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    let mut walked = Walked::default();
-    walked.holders.reserve(parts.iter().map(|part| part.found.len()).sum());
-    for part in parts {
-        walked.hidden_processes += part.hidden_processes;
-        for (inode, pid) in part.found {
-            insert(&mut walked.holders, inode, pid);
-        }
-    }
-    Ok(walked)
+    })
 }
 
 /// What one thread found.

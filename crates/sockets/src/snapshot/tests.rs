@@ -165,7 +165,7 @@ fn a_socket_that_was_handed_on_gets_its_new_owner_in_time() {
         let mut parent = Program::perl(&format!(
             "socket(L, PF_INET, SOCK_STREAM, 6); \
              bind(L, sockaddr_in({PORT}, INADDR_LOOPBACK)) or die; listen(L, 9); my $p = $$; \
-             if (my $child = fork) {{ print qq($child\\n); <STDIN>; close L; print qq(closed\\n) }} \
+             if (my $c = fork) {{ print qq($c\\n); <STDIN>; close L; print qq(closed\\n) }} \
              else {{ select(undef, undef, undef, 0.01) while getppid() == $p; exit }}"
         ));
         let child: u32 = parent.line().parse().expect("a process id");

@@ -39,7 +39,13 @@ fn well_formed(svg: &str) -> Vec<String> {
 #[test]
 fn the_chart_is_well_formed_and_has_everybody() {
     let texts = well_formed(&svg());
-    for part in ["own &lt;fast&gt;", "peer", "1,000 sockets", "2.00 ms, 0.50×"] {
+    for part in [
+        "own &lt;fast&gt;",
+        "peer",
+        "1,000 sockets",
+        "2.00 ms, 0.50×, up to 9.00 ms",
+        "4.00 ms, 1.0×",
+    ] {
         assert!(texts.iter().any(|text| text == part), "{part}: {texts:?}");
     }
     assert!(texts.contains(&"failed: exit code 1: a &amp; b &lt; c d".to_owned()), "{texts:?}");
@@ -48,13 +54,19 @@ fn the_chart_is_well_formed_and_has_everybody() {
 
 #[test]
 fn bars_stay_inside_the_chart() {
-    for line in svg().lines().filter(|line| line.starts_with("<rect")) {
-        let of = |name: &str| -> u64 {
-            let (_, rest) = line.split_once(&format!(" {name}=\"")).unwrap();
-            rest.split_once('"').unwrap().0.parse().unwrap()
-        };
-        assert!(of("width") >= 1 && of("x") + of("width") <= WIDTH, "{line}");
+    let of = |line: &str, name: &str| -> u64 {
+        let (_, rest) = line.split_once(&format!(" {name}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let svg = svg();
+    let elements = |name: &'static str| svg.lines().filter(move |line| line.starts_with(name));
+    for bar in elements("<rect") {
+        assert!(of(bar, "width") >= 1 && of(bar, "x") + of(bar, "width") <= WIDTH, "{bar}");
     }
+    for line in elements("<line") {
+        assert!(of(line, "x1") <= of(line, "x2") && of(line, "x2") < WIDTH, "{line}");
+    }
+    assert_eq!((elements("<rect").count(), elements("<line").count()), (3, 3));
 }
 
 #[test]

@@ -46,3 +46,13 @@ fn the_head_says_what_was_measured_and_where() {
     assert!(table.starts_with("1,000 sockets: reads \"sockets\" & more, median of 3 runs"));
     assert!(table.contains("Linux 6.1"));
 }
+
+#[test]
+fn the_first_table_says_once_who_does_what() {
+    assert_eq!(table().matches("says \"hello\", & more").count(), 1);
+    let mut results = fixture::results();
+    results.sizes.extend(fixture::results().sizes);
+    let mut out = Vec::new();
+    write_table(&results, &mut out).unwrap();
+    assert!(!String::from_utf8(out).unwrap().contains("says"));
+}

@@ -1,0 +1,12 @@
+//! Any text of /proc/PID/cgroup is read; names are parts of paths, and never empty.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use portolan_sockets::cgroup::parse;
+
+fuzz_target!(|text: &str| {
+    let found = parse(text);
+    assert!(found.unit.is_none_or(|unit| !unit.is_empty() && !unit.contains('/')));
+    assert!(found.container.is_none_or(|container| !container.is_empty()));
+});
