@@ -6,7 +6,7 @@ import { count } from './format.ts';
 import type { Chart } from './graph.ts';
 import { notice, type Header } from './header.ts';
 import { readingOrder, type Arrow, nearest } from './keyboard.ts';
-import type { Point } from './layout.ts';
+import type { Point } from './room.ts';
 import type { ListView } from './list.ts';
 import { Model, type Change } from './model.ts';
 import { crowdPanel, edgePanel, nodePanel, type Focus } from './panel.ts';

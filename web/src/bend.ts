@@ -1,6 +1,6 @@
 // The curve of a long edge through its lanes, as Cytoscape wants it: control points by their share
 // of the way and their distance from the straight line. So a dragged end takes its curve along.
-import type { Point } from './layout.ts';
+import type { Point } from './room.ts';
 
 /** A lane nearer than this to the straight line is the straight line. */
 const STRAIGHT = 9;

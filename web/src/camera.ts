@@ -1,5 +1,5 @@
 // Which part of the map is seen: pure arithmetic between the map's coordinates and the screen's.
-import type { Point } from './layout.ts';
+import type { Point } from './room.ts';
 
 /** What panels and buttons take from the edges of the screen's map, in pixels. */
 export interface Insets {

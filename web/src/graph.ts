@@ -5,7 +5,8 @@ import { fitting, roomIn, shiftInto, type Insets, type Room } from './camera.ts'
 import { shorten } from './format.ts';
 import { Ink } from './ink.ts';
 import { Kept } from './kept.ts';
-import { layout, lineKey, type Box, type Flow, type Line, type Point } from './layout.ts';
+import { layout, lineKey, type Box, type Flow, type Line } from './layout.ts';
+import type { Point } from './room.ts';
 import { place } from './place.ts';
 import { CARD_HEIGHT, FONT, FONT_PX, stylesheet } from './style.ts';
 import type { Colours } from './theme.ts';

@@ -1,6 +1,6 @@
 // Where the reader has dragged services to: kept in the browser, per host.
 import { storage } from './dom.ts';
-import type { Point } from './layout.ts';
+import type { Point } from './room.ts';
 
 const PLACES_MOST = 2000;
 

@@ -1,6 +1,6 @@
 // The keys of the page: one table that both the handling and the help are made from.
 import { el } from './dom.ts';
-import type { Point } from './layout.ts';
+import type { Point } from './room.ts';
 
 export interface Actions {
   search(): void;

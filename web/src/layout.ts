@@ -4,6 +4,7 @@
 import { chain } from './chains.ts';
 import { assignLayers, type Arc, type Layers, type Meter } from './layers.ts';
 import { pack, type Block } from './pack.ts';
+import { GAP, type Point } from './room.ts';
 
 export interface Box {
   id: string;
@@ -14,12 +15,6 @@ export interface Box {
 export interface Line {
   source: string;
   target: string;
-}
-
-/** The centre of a box. */
-export interface Point {
-  x: number;
-  y: number;
 }
 
 export type Flow = 'right' | 'down';
@@ -38,7 +33,6 @@ export function lineKey(source: string, target: string): string {
   return JSON.stringify([source, target]);
 }
 
-export const GAP = { along: 96, across: 18, wrapped: 30, parts: 56 } as const;
 /** Above this share of services on cycles there is no left and right: draw top-down. */
 const CYCLIC_ENOUGH = 0.5;
 /** In room this narrow layers from left to right would be tiny. */

@@ -1,6 +1,6 @@
 // Puts drawn parts side by side, none on another, in about the shape of the room there is.
 import type { Meter } from './layers.ts';
-import { GAP, type Point } from './layout.ts';
+import { GAP, type Point } from './room.ts';
 
 /** A drawing with its upper left corner at the origin. */
 export interface Block {

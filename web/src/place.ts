@@ -1,5 +1,6 @@
 // Places services that appear later: near their neighbours, on free ground; nothing else moves.
-import { GAP, type Box, type Flow, type Line, type Point } from './layout.ts';
+import type { Box, Flow, Line } from './layout.ts';
+import { GAP, type Point } from './room.ts';
 
 /** Tries this many spots around the wished one before it takes the ground below the map. */
 const TRIES = 400;

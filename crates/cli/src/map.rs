@@ -2,6 +2,7 @@
 
 mod config;
 mod live;
+mod reader;
 mod screen;
 mod server;
 mod source;

@@ -16,8 +16,6 @@ mod events;
 mod guard;
 mod page;
 
-pub(crate) use events::Update;
-
 /// An error as the API answers it.
 #[derive(Debug)]
 struct Problem(StatusCode, String);

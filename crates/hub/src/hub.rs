@@ -11,7 +11,6 @@ use tokio::sync::{Semaphore, broadcast};
 
 use crate::{
     graph::Graph,
-    http::Update,
     identity::Users,
     live::{Delta, Limits, Live, Reading, is_due},
     store::{Description, Rows, Store, StoreError},
@@ -58,6 +57,15 @@ struct Inner {
     /// `None` once the hub is closed, which ends all streams.
     events: Mutex<Option<broadcast::Sender<Update>>>,
     streams: Arc<Semaphore>,
+}
+
+/// A delta, ready to send.
+#[derive(Clone, Debug)]
+pub(crate) struct Update {
+    /// The revision that it leads to.
+    pub revision: u64,
+    /// The delta as JSON; `None` if readers need the graph instead.
+    pub json: Option<Arc<str>>,
 }
 
 /// What only whoever brings a reading needs.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { layout, lineKey, spread, type Box, type Line, type Point } from '../../src/layout.ts';
+import { layout, lineKey, spread, type Box, type Line } from '../../src/layout.ts';
+import type { Point } from '../../src/room.ts';
 import { bend } from '../../src/bend.ts';
 import { place } from '../../src/place.ts';
 import { random } from './samples.ts';

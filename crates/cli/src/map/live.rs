@@ -3,37 +3,23 @@
 use std::{
     io::{self, IsTerminal, Write},
     net::SocketAddr,
-    panic::{self, AssertUnwindSafe},
     process::ExitCode,
-    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::Context;
-use portolan_hub::{Delta, Hub};
+use portolan_hub::Hub;
 use portolan_sys::{clock, signals};
 
 use super::{
     config::{Config, Task},
+    reader::{self, Event},
     screen, server,
     source::Source,
 };
 use crate::print;
-
-/// So many readings in a row may fail before the program gives up.
-const FAILURES_MAX: u32 = 5;
-
-/// What the threads tell the one that waits.
-#[derive(Debug)]
-pub enum Event {
-    /// A reading was taken.
-    Reading(Box<Delta>),
-    /// Readings are no longer possible.
-    Failed(anyhow::Error),
-    /// The user or the system asks to stop.
-    Stop,
-}
 
 /// Runs until a signal, `q`, or an error.
 pub fn run(config: Config) -> anyhow::Result<ExitCode> {
@@ -59,7 +45,7 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     });
     let reader = hub.clone();
     let interval = config.interval;
-    thread::spawn(move || read_on(source, &reader, interval, &sender));
+    thread::spawn(move || reader::read_on(source, &reader, interval, &sender));
 
     let ended = if !json && io::stdout().is_terminal() && io::stdin().is_terminal() {
         screen::run(&hub, &config, address, &events)
@@ -71,44 +57,6 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     let stopped = serving.map_or(Ok(()), server::Serving::stop);
     ended.and(closed).and(stopped)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reads at a steady pace until nobody listens any more, or reading fails for good.
-fn read_on(source: Source, hub: &Hub, interval: Duration, events: &Sender<Event>) {
-    let reading = AssertUnwindSafe(|| read_until_failure(source, hub, interval, events));
-    let failure = match panic::catch_unwind(reading) {
-        Ok(Some(error)) => error,
-        Ok(None) => return,
-        Err(_) => anyhow::anyhow!("the thread that reads the sockets panicked; please report it"),
-    };
-    // Nobody listens any more: then nobody needs to know either.
-    let _ = events.send(Event::Failed(failure));
-}
-
-fn read_until_failure(
-    mut source: Source,
-    hub: &Hub,
-    interval: Duration,
-    events: &Sender<Event>,
-) -> Option<anyhow::Error> {
-    let mut due = Instant::now() + interval;
-    let mut failures = 0;
-    loop {
-        thread::sleep(due.saturating_duration_since(Instant::now()));
-        match source.read_into(hub, clock::now_ms()) {
-            Ok(delta) => {
-                failures = 0;
-                if events.send(Event::Reading(Box::new(delta))).is_err() {
-                    return None;
-                }
-            }
-            // The kernel may be short of memory, or the process of descriptors, for a moment.
-            Err(_) if failures < FAILURES_MAX => failures += 1,
-            Err(error) => return Some(error),
-        }
-        // A reading that took longer than the interval is not made up for.
-        due = (due + interval).max(Instant::now());
-    }
 }
 
 /// Without a terminal: the first reading as a table, or changes as JSON, until stopped.

@@ -18,7 +18,7 @@ use ratatui::{
     widgets::Paragraph,
 };
 
-use super::{config::Config, live::Event};
+use super::{config::Config, reader::Event};
 use crate::print::{fit, table};
 
 /// How long a key press may wait for an answer.

@@ -1,6 +1,6 @@
 //! Server-sent events: the graph, then what changes in it.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use axum::{
     extract::State,
@@ -14,21 +14,12 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast, broadcast::error::RecvError, 
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::{Problem, aside, spell};
-use crate::hub::Hub;
+use crate::hub::{Hub, Update};
 
 /// How often a quiet connection gets a comment line.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 type Events = broadcast::Receiver<Update>;
-
-/// A delta, ready to send.
-#[derive(Clone, Debug)]
-pub(crate) struct Update {
-    /// The revision that it leads to.
-    pub revision: u64,
-    /// The delta as JSON; `None` if readers need the graph instead.
-    pub json: Option<Arc<str>>,
-}
 
 /// Answers `GET /api/v1/events`.
 pub(super) async fn follow(State(hub): State<Hub>) -> Result<Response, Problem> {
