@@ -1,1 +1,27 @@
-//! To come.
+//! The harness of the end-to-end tests, which are in `tests/`.
+//!
+//! The crate's one idea: a test gets a world of its own, a fresh network namespace with real
+//! programs in it, so that the expected map is known exactly; and nothing of that world survives
+//! the test, however the test ends. What cannot be tested here panics and says what is missing.
+//!
+//! Read in this order: `world.rs`, `place.rs`, `running.rs`, `programs.rs`, `peers.rs`,
+//! `edges.rs`, `tcp.rs`, `screen.rs`, `wait.rs`, `random.rs`.
+
+pub mod edges;
+pub mod peers;
+mod place;
+mod programs;
+mod random;
+mod running;
+mod screen;
+pub mod tcp;
+mod wait;
+mod world;
+
+pub use place::Place;
+pub use programs::{NOBODY, portolan, program, repository};
+pub use random::Random;
+pub use running::{Ran, Running};
+pub use screen::Screen;
+pub use wait::{PATIENCE, wait_for};
+pub use world::World;

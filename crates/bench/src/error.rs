@@ -34,7 +34,7 @@ pub enum Error {
         said: String,
     },
     /// More was asked for than a scenario can do.
-    #[error("{what}: at most {max}, not {asked}")]
+    #[error("{asked} {what} are too many: at most {max}{advice}")]
     TooMany {
         /// What there is too much of.
         what: &'static str,
@@ -42,6 +42,8 @@ pub enum Error {
         asked: u64,
         /// The limit.
         max: u64,
+        /// What to do about it; begins with what separates it from the rest.
+        advice: &'static str,
     },
     /// A name that no contestant has.
     #[error("no contestant is called {name:?}; there are: {known}")]

@@ -45,6 +45,10 @@ impl Contestant for Peer {
         self.about
     }
 
+    fn is_own(&self) -> bool {
+        false
+    }
+
     fn absent(&self, size: u64) -> Option<String> {
         if find(self.program).is_none() {
             return Some(format!("not installed: {}", self.install));

@@ -57,6 +57,8 @@ pub struct Lane {
     pub contestant: String,
     /// What it does.
     pub about: String,
+    /// Whether it is a way of this program, not another program.
+    pub is_own: bool,
     /// The rows of its result, where it was seen to have rows.
     pub rows: Option<u64>,
     /// What became of it.
@@ -251,6 +253,7 @@ impl Turn {
         Lane {
             contestant: self.contestant.name().to_owned(),
             about: self.contestant.about().to_owned(),
+            is_own: self.contestant.is_own(),
             rows: self.rows,
             outcome: self.outcome,
         }

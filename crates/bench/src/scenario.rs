@@ -52,6 +52,9 @@ pub trait Contestant {
     /// What it does, and what of it is measured; one line.
     fn about(&self) -> &str;
 
+    /// Whether it is a way of this program, not another program.
+    fn is_own(&self) -> bool;
+
     /// Why it does not take part at this size, and what to do about it.
     fn absent(&self, size: u64) -> Option<String>;
 

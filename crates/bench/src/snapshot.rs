@@ -16,10 +16,10 @@ use crate::{
 /// How a [`Snapshot`] is set up.
 #[derive(Clone, Debug)]
 pub struct SnapshotOptions {
-    /// This program, with the arguments that make it call [`crate::hold`] when those of
+    /// This program, with the arguments that make it call [`crate::hold()`] when those of
     /// [`crate::Hold::to_args`] follow.
     pub hold: Program,
-    /// The same for [`crate::read`] and [`Read::to_args`].
+    /// The same for [`crate::read()`] and [`Read::to_args`].
     pub read: Program,
     /// Peers of quadratic cost take part up to this many sockets; always if `None`.
     pub slow_peers_max: Option<u64>,
@@ -51,11 +51,9 @@ impl Snapshot {
         Box::new(Own { name, about, program: self.options.read.clone(), read })
     }
 
-    /// A peer that lists, or one that looks for owners by searching again for each socket.
-    fn peer(&self, peer: Peer) -> Box<dyn Contestant> {
-        let is_slow = peer.about == FINDS_OWNERS;
-        let size_max = if is_slow { self.options.slow_peers_max } else { None };
-        Box::new(Peer { size_max, ..peer })
+    /// A peer whose cost is quadratic: it searches again for each socket.
+    fn slow(&self, peer: Peer) -> Box<dyn Contestant> {
+        Box::new(Peer { size_max: self.options.slow_peers_max, ..peer })
     }
 }
 
@@ -87,13 +85,13 @@ impl Scenario for Snapshot {
         vec![
             self.own("portolan list diag", COUNTS, once(diag, List)),
             self.own("portolan list procfs", COUNTS, once(procfs, List)),
-            self.peer(SS_LIST),
-            self.peer(NETSTAT_LIST),
-            self.peer(CAT),
+            Box::new(SS_LIST),
+            Box::new(NETSTAT_LIST),
+            Box::new(CAT),
             self.own("portolan owners diag", COUNTS_OWNERS, once(diag, Owners)),
             self.own("portolan owners procfs", COUNTS_OWNERS, once(procfs, Owners)),
-            self.peer(SS_OWNERS),
-            self.peer(NETSTAT_OWNERS),
+            self.slow(SS_OWNERS),
+            self.slow(NETSTAT_OWNERS),
             self.own("portolan map diag", READS_MAP, once(diag, Map)),
             self.own("portolan map procfs", READS_MAP, once(procfs, Map)),
             self.own(
@@ -109,8 +107,8 @@ impl Scenario for Snapshot {
     }
 }
 
-const COUNTS: &str = "reads and counts the TCP sockets of its namespace, prints no text";
-const COUNTS_OWNERS: &str = "the same, and finds the process that holds each";
+const COUNTS: &str = "reads and counts the TCP sockets of its namespace, no text";
+const COUNTS_OWNERS: &str = "reads and counts them, and finds the process that holds each";
 const READS_MAP: &str = "first reading of the map: TCP and UDP, owners, bundled to edges";
 const POLLS: &str = "one reading inside a running process: mean of 15, one of which finds owners";
 const LISTS: &str = "lists the TCP sockets of its namespace as text";

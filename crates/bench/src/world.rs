@@ -39,7 +39,7 @@ impl World {
     /// Moves the calling thread into a fresh network namespace and fills that with at least
     /// `sockets` TCP sockets: connections of which both ends are held, and a few listeners.
     ///
-    /// `own` is a program that calls [`hold`] when [`Hold::to_args`] follows its own arguments.
+    /// `own` is a program that calls [`hold()`] when [`Hold::to_args`] follows its own arguments.
     ///
     /// # Errors
     /// Without the right to make a namespace, or when a process cannot hold its share.

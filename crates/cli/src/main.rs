@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         if is_closed_pipe(&error) {
             return ExitCode::SUCCESS;
         }
-        anstream::eprintln!("portolan: {error:#}");
+        anstream::eprintln!("portolan: {}", print::error(&error));
         ExitCode::from(2)
     })
 }

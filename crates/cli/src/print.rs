@@ -18,6 +18,18 @@ pub fn terminal_width() -> Option<usize> {
     terminal::size().map(|(columns, _)| usize::from(columns))
 }
 
+/// The error and its causes; some errors of libraries already spell theirs out.
+pub fn error(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
 /// What a reading could not see, on standard error.
 pub fn warnings(graph: &Graph) {
     for warning in &graph.header().warnings {

@@ -6,7 +6,6 @@
 
 use std::{
     cmp::Ordering,
-    collections::HashMap,
     net::{IpAddr, SocketAddr},
 };
 
@@ -88,13 +87,15 @@ impl Observation {
             .then_with(|| self.namespace.cmp(&other.namespace))
     }
 
-    /// Addresses that mean something only inside one namespace pair only inside it.
+    /// The same for the two ends of a connection. Addresses that mean something only inside one
+    /// namespace pair only inside it.
     fn pair_key(&self) -> PairKey {
         let (local, remote) = (self.local.ip(), self.remote.ip());
         let inside =
             stays_in_namespace(local, remote) || is_link_local(local) || is_link_local(remote);
         let scope = if inside { self.netns } else { 0 };
-        (self.transport, scope, self.local, self.remote)
+        let (lower, higher) = (self.local.min(self.remote), self.local.max(self.remote));
+        (self.transport, scope, lower, higher)
     }
 }
 
@@ -155,32 +156,41 @@ impl Bundler {
 
     /// The edges of everything that was observed.
     #[must_use]
-    pub fn finish(mut self) -> Bundle {
-        // Sorted, so that neither pairing nor adding up depends on the order of arrival.
-        self.connections.sort_by(Observation::by_all);
-        let pairs: HashMap<PairKey, usize> =
-            self.connections.iter().enumerate().map(|(at, seen)| (seen.pair_key(), at)).collect();
+    pub fn finish(self) -> Bundle {
+        let mut keyed: Vec<(PairKey, &Observation)> =
+            self.connections.iter().map(|seen| (seen.pair_key(), seen)).collect();
+        // The two ends of a connection come to stand side by side, and neither pairing nor adding
+        // up depends on the order of arrival.
+        keyed.sort_unstable_by(|(key, seen), (other_key, other)| {
+            key.cmp(other_key).then_with(|| seen.by_all(other))
+        });
         let mut flows = Vec::new();
-        for (at, seen) in self.connections.iter().enumerate() {
-            let peer = self.peer_of(&pairs, at);
-            match peer {
-                Some(peer) if peer < at => {} // counted when its peer came by
-                Some(peer) => flows.push(self.pair(seen, &self.connections[peer])),
-                None => flows.push(self.half(seen)),
-            }
+        for ends in keyed.chunk_by(|(key, _), (other_key, _)| key == other_key) {
+            self.bundle_ends(ends, &mut flows);
         }
-        drop(pairs);
+        drop(keyed);
         Bundle { flows: fold(flows), listeners: self.listeners.into_services(self.ephemeral) }
     }
 
-    /// The socket with the mirrored addresses, if both agree that they belong together.
-    fn peer_of(&self, pairs: &HashMap<PairKey, usize>, at: usize) -> Option<usize> {
-        let seen = &self.connections[at];
-        let (transport, scope, local, remote) = seen.pair_key();
-        // A listing that was torn by a change can show a tuple twice; only the indexed one pairs.
-        let indexed = pairs.get(&(transport, scope, local, remote)) == Some(&at);
-        let peer = *pairs.get(&(transport, scope, remote, local))?;
-        (indexed && peer != at).then_some(peer)
+    /// The sockets with one pair of addresses, in either order: usually the two ends of a
+    /// connection, or one. A listing that was torn by a change can show an end twice: only the
+    /// last pairs. A socket that is connected to itself has no other end.
+    fn bundle_ends(&self, ends: &[(PairKey, &Observation)], flows: &mut Vec<Flow>) {
+        let last_at = |lower: bool| {
+            let is_there = |seen: &Observation| {
+                if lower { seen.local < seen.remote } else { seen.local > seen.remote }
+            };
+            ends.iter().rposition(|(_, seen)| is_there(seen))
+        };
+        let paired = last_at(true).zip(last_at(false)).map(|(at, to)| (at.min(to), at.max(to)));
+        if let Some((one, other)) = paired {
+            flows.push(self.pair(ends[one].1, ends[other].1));
+        }
+        for (at, (_, seen)) in ends.iter().enumerate() {
+            if paired.is_none_or(|(one, other)| at != one && at != other) {
+                flows.push(self.half(seen));
+            }
+        }
     }
 
     fn pair(&self, one: &Observation, other: &Observation) -> Flow {

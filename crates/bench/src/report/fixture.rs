@@ -20,6 +20,7 @@ fn lane(contestant: &str, rows: Option<u64>, outcome: Outcome) -> Lane {
     Lane {
         contestant: contestant.to_owned(),
         about: "says \"hello\", & more".to_owned(),
+        is_own: contestant.starts_with("own"),
         rows,
         outcome,
     }

@@ -95,7 +95,7 @@ impl Chart {
             let base = self.y + BAR_HEIGHT - 2;
             self.label(MARGIN, base, "name", &lane.contestant)?;
             match summary {
-                Some(summary) => self.bar(summary, longest, &lane.contestant)?,
+                Some(summary) => self.bar(summary, longest, lane.is_own)?,
                 None => {
                     let (status, why) = status(&lane.outcome);
                     let class = if status == "absent" { "faint" } else { "fault" };
@@ -108,13 +108,13 @@ impl Chart {
         Ok(())
     }
 
-    fn bar(&mut self, summary: &Summary, longest: u64, contestant: &str) -> fmt::Result {
+    fn bar(&mut self, summary: &Summary, longest: u64, is_own: bool) -> fmt::Result {
         let wall = summary.wall_us;
         let length = |micros: u64| {
             (micros.saturating_mul(BAR_WIDTH_MAX) / longest.max(1)).min(LINE_WIDTH_MAX)
         };
         let (left, top) = (MARGIN + LABEL_WIDTH, self.y);
-        let class = if is_own(contestant) { "own" } else { "peer" };
+        let class = if is_own { "own" } else { "peer" };
         let width = length(wall.median).max(1);
         writeln!(
             self.text,
@@ -143,11 +143,6 @@ impl Chart {
         let text = escape(text);
         writeln!(self.text, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>")
     }
-}
-
-/// Ours have another colour.
-fn is_own(contestant: &str) -> bool {
-    contestant.starts_with("portolan") || contestant.starts_with("map ")
 }
 
 /// Text as XML 1.0 takes it between tags: section 2.4 for what has a meaning, 2.2 for what is no

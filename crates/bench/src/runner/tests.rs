@@ -30,6 +30,10 @@ impl Contestant for Fake {
         "pretends"
     }
 
+    fn is_own(&self) -> bool {
+        self.name == "a"
+    }
+
     fn absent(&self, _size: u64) -> Option<String> {
         matches!(self.act, Act::Missing).then(|| "not installed: apt-get install it".to_owned())
     }
@@ -92,7 +96,7 @@ impl Scenario for Stage {
 
     fn prepare(&self, size: u64) -> Result<Box<dyn crate::scenario::World>, Error> {
         if size == 666 {
-            return Err(Error::TooMany { what: "things", asked: size, max: 100 });
+            return Err(Error::TooMany { what: "things", asked: size, max: 100, advice: "" });
         }
         self.diary.lock().unwrap().push(format!("begin {size}"));
         Ok(Box::new(Scenery(self.diary.clone())))

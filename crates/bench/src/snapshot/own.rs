@@ -35,6 +35,10 @@ impl Contestant for Own {
         self.about
     }
 
+    fn is_own(&self) -> bool {
+        true
+    }
+
     fn absent(&self, _size: u64) -> Option<String> {
         None
     }

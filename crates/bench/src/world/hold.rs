@@ -48,7 +48,7 @@ impl Hold {
     pub fn shares(sockets: u64) -> Result<Vec<Self>, Error> {
         let max = u64::from(CONNECTIONS_MAX) * u64::from(PROCESSES_MAX) * 2;
         if sockets > max {
-            return Err(Error::TooMany { what: "sockets", asked: sockets, max });
+            return Err(Error::TooMany { what: "sockets", asked: sockets, max, advice: "" });
         }
         let mut left = u32::try_from(sockets.div_ceil(2)).unwrap_or(u32::MAX);
         let mut shares = Vec::new();
@@ -99,7 +99,7 @@ impl Hold {
 pub fn hold(share: Hold, ready: &mut dyn Write, end: &mut dyn Read) -> Result<(), Error> {
     if share.connections > CONNECTIONS_MAX {
         let (asked, max) = (u64::from(share.connections), u64::from(CONNECTIONS_MAX));
-        return Err(Error::TooMany { what: "connections of one process", asked, max });
+        return Err(Error::TooMany { what: "connections of one process", asked, max, advice: "" });
     }
     raise_descriptors(u64::from(share.connections) * 2 + DESCRIPTORS_BESIDE)?;
     let what = || format!("hold {} connections", share.connections);
@@ -116,7 +116,8 @@ fn raise_descriptors(needed: u64) -> Result<(), Error> {
     limits::raise_descriptors().map_err(Error::system("raise the limit of file descriptors"))?;
     match limits::descriptors().soft {
         Some(max) if max < needed => {
-            Err(Error::TooMany { what: "file descriptors", asked: needed, max })
+            let advice = "; raise the hard limit (ulimit -Hn), or measure smaller sizes";
+            Err(Error::TooMany { what: "file descriptors", asked: needed, max, advice })
         }
         _ => Ok(()),
     }

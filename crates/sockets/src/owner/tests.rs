@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::*;
-use crate::scene::eventually;
+use crate::scene::{Program, eventually};
 
 fn inode(socket: impl AsFd) -> u32 {
     let link = fs::read_link(format!("/proc/self/fd/{}", socket.as_fd().as_raw_fd()));
@@ -96,4 +96,21 @@ fn a_shared_socket_belongs_to_the_lowest_process_id() {
 
     drop(heirs);
     forgotten(number);
+}
+
+#[test]
+fn a_process_that_became_another_program_has_its_name() {
+    let mut program = Program::perl(
+        "$^F = 99; socket(S, PF_INET, SOCK_STREAM, 6); print((stat S)[1], qq(\\n)); <STDIN>; \
+         exec 'sleep', '60'",
+    );
+    let number = program.line().parse().expect("an inode number");
+    let mut owners = walked();
+    let mut name = || {
+        owners.walk().expect("/proc is mounted");
+        owners.holder(number).map(|holder| holder.process.name.clone())
+    };
+    assert_eq!(name().as_deref(), Some("perl"));
+    program.tell();
+    eventually("it calls exec()", || name().as_deref() == Some("sleep"));
 }

@@ -27,6 +27,7 @@ fn every_contestant_is_an_object_on_a_line() {
 fn a_measured_one_has_its_runs_and_what_they_come_to() {
     let own = &records()[0];
     assert_eq!(own["status"], "measured");
+    assert_eq!((&own["own"], &records()[2]["own"]), (&json!(true), &json!(false)));
     assert_eq!(own["wall_us"], json!({"median": 2000, "min": 1000, "max": 9000}));
     assert_eq!(own["ratio"], 0.5);
     assert_eq!(own["rows"], 1234);

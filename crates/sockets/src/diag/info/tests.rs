@@ -44,6 +44,13 @@ fn a_round_trip_that_was_never_measured_is_unknown() {
     assert_eq!(decode(&bytes).expect("long enough").rtt_min_us, None);
 }
 
+#[test]
+fn the_oldest_kernels_structure_is_enough_and_less_is_not() {
+    assert_eq!(decode(&[0; 103]), None);
+    let oldest = decode(&[0; 104]).expect("Linux 2.6.32 has as much");
+    assert_eq!(later(&oldest).map(|(_, value)| value), [None; 6]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 

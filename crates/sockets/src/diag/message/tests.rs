@@ -120,6 +120,17 @@ fn the_error_names_the_offset() {
 }
 
 #[test]
+fn messages_begin_at_multiples_of_four() {
+    for padding in 0..4 {
+        let mut datagram = raw(99, &[1; 8][padding..]);
+        datagram.resize(24, 0);
+        datagram.extend(raw(NLMSG_DONE, &[0; 4]));
+        let parts: Vec<Part> = parts(&datagram).into_iter().map(|part| part.expect("ok")).collect();
+        assert_eq!(parts, [Part::Unknown, Part::Done], "{padding} bytes of padding");
+    }
+}
+
+#[test]
 fn unknown_kinds_states_and_families_are_left_out() {
     assert_eq!(first(&raw(99, &[1, 2, 3])).expect("well-formed"), Part::Unknown);
     for (family, state) in [(2, 0), (2, 14), (2, 255), (1, 1), (0, 1)] {

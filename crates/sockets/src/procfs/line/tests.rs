@@ -81,6 +81,7 @@ fn the_line_of_the_kernel_documentation() {
 }
 
 /// What comes after the inode changed over the years, and a TIME-WAIT has nothing there.
+/// Written in the format of these kernels, not recorded on them.
 #[test]
 #[cfg(target_endian = "little")]
 fn the_lines_of_older_kernels() {
@@ -118,6 +119,15 @@ fn the_lines_of_older_kernels() {
         let row = parsed(line);
         assert_eq!((row.local, row.inode), (socket(local), inode), "{line}");
     }
+}
+
+#[test]
+fn what_grew_beyond_its_field_is_the_largest() {
+    let good = kernel_line(3, &row(socket("127.0.0.1:80"), socket("127.0.0.1:81")), 2);
+    let row = parsed(&good.replacen(" 00000001 ", " 00000100 ", 1));
+    assert_eq!(row.retransmits, u8::MAX);
+    let row = parsed(&good.replacen("02:0000000C", "02:FFFFFFFF", 1));
+    assert_eq!(row.expires_ms, u32::MAX);
 }
 
 #[test]
