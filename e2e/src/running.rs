@@ -3,14 +3,13 @@
 use std::{
     fmt::{self, Display},
     fs::File,
-    io::{Read, Seek},
+    os::unix::{fs::FileExt, process::ExitStatusExt},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::os::unix::process::ExitStatusExt;
 
 use crate::{place::Place, wait::PATIENCE};
 
@@ -134,7 +133,8 @@ impl Running {
     /// When it does not end within [`PATIENCE`].
     #[must_use]
     pub fn finish(mut self) -> Ran {
-        let status = crate::wait_for(format_args!("the end of {}", self.what), || self.ended());
+        let what = format!("the end of {}", self.what);
+        let status = crate::wait_for(what, || self.ended());
         self.report(status)
     }
 
@@ -225,7 +225,6 @@ fn duplicate(file: &File) -> Stdio {
 
 /// Reads by position, because the position belongs to the writer.
 fn contents(file: &File) -> String {
-    use std::os::unix::fs::FileExt;
     let mut bytes = vec![0; file.metadata().map_or(0, |metadata| metadata.len()) as usize];
     let mut read = 0;
     while let Ok(count @ 1..) = file.read_at(&mut bytes[read..], read as u64) {

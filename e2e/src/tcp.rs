@@ -1,9 +1,12 @@
 //! What the kernel says about connections, without making any: a trial connection would leave
 //! traces on the map.
 
-use std::fs;
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
-use crate::{place::Place, running::Running, wait_for};
+use crate::{PATIENCE, place::Place, running::Running};
 
 /// One socket of /proc/net/tcp.
 struct Socket {
@@ -51,9 +54,16 @@ pub fn wait_listening(place: &Place, server: &mut Running, port: u16) {
 /// # Panics
 /// When that takes too long.
 pub fn wait_accepted(server: &Place, port: u16, count: usize) {
-    wait_for(format_args!("{count} connections to port {port}"), || {
-        (accepted(server, port) == count).then_some(())
-    });
+    let mut last = 0;
+    let deadline = Instant::now() + PATIENCE;
+    while last != count {
+        assert!(
+            Instant::now() < deadline,
+            "waited for {count} connections to port {port}, there are {last}"
+        );
+        thread::sleep(Duration::from_millis(10));
+        last = accepted(server, port);
+    }
 }
 
 /// How many connections to `port` are up and accepted.
@@ -66,13 +76,25 @@ pub fn accepted(server: &Place, port: u16) -> usize {
     sockets(server).iter().filter(is_up).count()
 }
 
-/// Waits until the client's end of a connection to `port` is up.
+/// Waits until a connection of the client's to `port` is up.
 ///
 /// # Panics
 /// When the program ends, or it takes too long.
 pub fn wait_connected(place: &Place, client: &mut Running, port: u16) {
-    client.wait_for(format_args!("a connection to port {port}"), |_| {
-        let is_up = |socket: &Socket| socket.state == ESTABLISHED && socket.remote_port == port;
+    client.wait_for(format_args!("a connection to port {port}"), |client| {
+        let own = socket_inodes(client.pid());
+        let is_up = |socket: &Socket| {
+            socket.state == ESTABLISHED
+                && socket.remote_port == port
+                && own.contains(&format!("socket:[{}]", socket.inode))
+        };
         sockets(place).iter().any(is_up).then_some(())
     });
+}
+
+/// The sockets that a process has, as its descriptors' links name them.
+fn socket_inodes(pid: u32) -> Vec<String> {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let links = descriptors.filter_map(|entry| fs::read_link(entry.path()).ok());
+    links.map(|link| link.to_string_lossy().into_owned()).collect()
 }
