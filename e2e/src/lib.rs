@@ -5,9 +5,10 @@
 //! the test, however the test ends. What cannot be tested here panics and says what is missing.
 //!
 //! Read in this order: `world.rs`, `place.rs`, `running.rs`, `programs.rs`, `peers.rs`,
-//! `edges.rs`, `tcp.rs`, `screen.rs`, `wait.rs`, `random.rs`.
+//! `live.rs`, `edges.rs`, `tcp.rs`, `screen.rs`, `wait.rs`, `random.rs`.
 
 pub mod edges;
+pub mod live;
 pub mod peers;
 mod place;
 mod programs;

@@ -89,31 +89,40 @@ pub fn redis(world: &World, place: &Place, address: &str) -> Running {
     server
 }
 
-/// Starts nginx with a file `/slow` that takes hours.
+/// Starts nginx on the web's usual port of an address, with a file `/slow` that takes hours.
 #[must_use]
 pub fn nginx(world: &World, place: &Place, address: &str) -> Running {
+    nginx_on(world, place, &format!("listen {address}:{HTTP}"))
+}
+
+/// The same with a `listen` directive that has that port.
+///
+/// # Panics
+/// When it is missing or does not come up.
+#[must_use]
+pub fn nginx_on(world: &World, place: &Place, listen: &str) -> Running {
     let folder = world.folder("nginx");
     fs::write(folder.join("slow"), vec![b'x'; 1 << 20]).expect("a file to serve");
     let location = format!("root {}; limit_rate 100;", folder.display());
-    nginx_with(place, &folder, address, HTTP, &location)
+    nginx_with(place, &folder, HTTP, &format!("{listen}; location / {{ {location} }}"))
 }
 
 /// Starts nginx as a proxy for another server.
 #[must_use]
 pub fn proxy(world: &World, place: &Place, port: u16, backend: &str) -> Running {
     let location = format!("proxy_pass http://{backend};");
-    nginx_with(place, &world.folder("nginx"), "127.0.0.1", port, &location)
+    let server = format!("listen 127.0.0.1:{port}; location / {{ {location} }}");
+    nginx_with(place, &world.folder("nginx"), port, &server)
 }
 
-fn nginx_with(place: &Place, folder: &Path, address: &str, port: u16, location: &str) -> Running {
+fn nginx_with(place: &Place, folder: &Path, port: u16, server: &str) -> Running {
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("{kind}_temp_path {}/{kind};\n", folder.display()))
         .concat();
     let config = format!(
         "daemon off; worker_processes 1; pid {0}/pid; error_log {0}/error.log;\n\
          events {{ worker_connections 64; }}\n\
-         http {{ access_log off; {temporary}\
-         server {{ listen {address}:{port}; location / {{ {location} }} }} }}\n",
+         http {{ access_log off; {temporary} server {{ {server} }} }}\n",
         folder.display()
     );
     let file = folder.join("nginx.conf");
@@ -141,6 +150,24 @@ pub fn endless(place: &Place, port: u16) -> Running {
     let mut server = Running::start(place, command);
     tcp::wait_listening(place, &mut server, port);
     server
+}
+
+/// Starts a program that receives datagrams on a port, or one that has connected its socket to
+/// that port.
+#[must_use]
+pub fn datagrams(place: &Place, end: &str, port: u16) -> Running {
+    const SCRIPT: &str = "$| = 1;
+        my $socket = IO::Socket::INET->new(Proto => 'udp', @ARGV) or die $!;
+        $socket->send('x') if $socket->peerport;
+        print 'up';
+        $socket->recv(my $datagram, 100) while 1;";
+    let mut command = Command::new(program("perl", "perl-base"));
+    command.args(["-MIO::Socket::INET", "-e", SCRIPT]);
+    command.args([format!("{end}Addr"), "127.0.0.1".to_owned()]);
+    command.args([format!("{end}Port"), port.to_string()]);
+    let mut running = Running::start(place, command);
+    running.wait_for("a socket", |running| (running.stdout() == "up").then_some(()));
+    running
 }
 
 /// A query that takes five minutes.

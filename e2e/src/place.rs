@@ -27,11 +27,19 @@ impl Place {
     pub(crate) fn open(namespace: String, address: String, path: &Path) -> Self {
         let file = File::open(path)
             .unwrap_or_else(|error| panic!("cannot open namespace {}: {error}", path.display()));
-        Self { namespace, address, file: Arc::new(file) }
+        let place = Self { namespace, address, file: Arc::new(file) };
+        // What is inside will be ended: that must never be this process, or the machine's own.
+        for outside in ["/proc/self/ns/net", "/proc/1/ns/net"] {
+            // One that may not be looked at is not the one that was just made.
+            let found = fs::metadata(outside).map(|metadata| metadata.ino());
+            assert!(!found.is_ok_and(|found| found == place.inode()), "{outside} is no world");
+        }
+        place
     }
 
     /// Its inode number: what it is known by while it lives.
-    pub(crate) fn inode(&self) -> u64 {
+    #[must_use]
+    pub fn inode(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.ino())
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fmt::{self, Display},
-    fs::File,
+    fs::{self, File},
     os::unix::{fs::FileExt, process::ExitStatusExt},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -66,6 +66,20 @@ impl Running {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The process that it started, or the one that this one started, and so on: the last one.
+    ///
+    /// # Panics
+    /// When it started none.
+    #[must_use]
+    pub fn descendant(&self) -> Pid {
+        let mut found = None;
+        while let Some(child) = child_of(found.unwrap_or(self.pid())) {
+            found = Some(child);
+        }
+        let pid = found.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        pid.unwrap_or_else(|| panic!("{} has no child", self.what))
     }
 
     /// Its standard input.
@@ -209,9 +223,19 @@ impl Ran {
 impl Display for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, code, signal, stdout, stderr } = self;
-        write!(f, "{what}: exit code {code:?}, signal {signal:?}\n")?;
+        writeln!(f, "{what}: exit code {code:?}, signal {signal:?}")?;
         write!(f, "-- standard output:\n{stdout}\n-- standard error:\n{stderr}")
     }
+}
+
+fn child_of(parent: u32) -> Option<u32> {
+    let pids = fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let found = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        found.is_some_and(|found| found.trim() == parent.to_string())
+    })
 }
 
 fn nameless() -> File {

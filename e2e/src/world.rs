@@ -120,6 +120,21 @@ impl World {
         command
     }
 
+    /// A copy of the program under test that every user can run, wherever the original is.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    #[must_use]
+    pub fn portolan_for_all(&self) -> PathBuf {
+        let copy = self.folder("bin").join("portolan");
+        // Not by this process: what another test starts at this moment would have the copy open
+        // for writing too, and a file that somebody writes cannot be run.
+        let mut install = Command::new(program("install", "coreutils"));
+        install.arg("--mode=755").arg(portolan()).arg(&copy);
+        self.host.succeed(install);
+        copy
+    }
+
     /// Gives a program the world's folder for a home.
     pub fn at_home(&self, command: &mut Command) {
         command

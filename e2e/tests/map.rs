@@ -105,3 +105,90 @@ fn real_servers_and_clients_in_two_namespaces() {
         records.iter().for_each(check_facts);
     }
 }
+
+/// The edges of the worlds' hosts, seen from the first one.
+fn seen_from(world: &World, places: &[&Place]) -> (BTreeSet<Edge>, Vec<Value>) {
+    let ran = world.host.succeed(world.portolan(&["map", "--once", "--json", "--no-store"]));
+    let records = records_in(&ran.stdout, places);
+    (edges(&records), records)
+}
+
+#[test]
+fn ipv6_and_ipv4_on_an_ipv6_socket() {
+    let world = World::new();
+    let host = &world.host;
+    let _redis = peers::redis(&world, host, "::1");
+    // The server's end of this is ::ffff:127.0.0.1, the client's is 127.0.0.1.
+    let _nginx = peers::nginx_on(&world, host, "listen [::]:80 ipv6only=off");
+    let _clients = [peers::redis_cli(host, "::1"), peers::curl(host, LOOPBACK, HTTP)];
+    tcp::wait_accepted(host, REDIS, 1);
+    tcp::wait_accepted(host, HTTP, 1);
+    let (found, records) = seen_from(&world, &[host]);
+    let expected = [
+        Edge::new(("redis-cli", "::1", host), ("redis-server", "::1", REDIS, host), 1),
+        Edge::new(("curl", LOOPBACK, host), ("nginx", LOOPBACK, HTTP, host), 1),
+    ];
+    assert_eq!(found, BTreeSet::from(expected));
+    for record in records {
+        let is_redis = record["client_process"] == "redis-cli";
+        assert_eq!(record["network_type"], if is_redis { "ipv6" } else { "ipv4" }, "{record}");
+        assert_eq!(
+            (&record["side"], &record["direction_guessed"]),
+            (&"both".into(), &false.into())
+        );
+    }
+}
+
+#[test]
+fn a_connected_datagram_socket_is_an_edge() {
+    let world = World::new();
+    let host = &world.host;
+    let _server = peers::datagrams(host, "Local", 514);
+    let _client = peers::datagrams(host, "Peer", 514);
+    let (found, records) = seen_from(&world, &[host]);
+    let expected = Edge {
+        network_transport: "udp".to_owned(),
+        ..Edge::new(("perl", LOOPBACK, host), ("perl", LOOPBACK, 514, host), 1)
+    };
+    assert_eq!(found, BTreeSet::from([expected]));
+    assert_eq!(records[0]["direction_guessed"], false, "{}", records[0]);
+}
+
+#[test]
+fn the_same_addresses_in_a_namespace_without_a_name() {
+    let (here, there) = (World::new(), World::new());
+    let mut unnamed = there.host.clone();
+    unnamed.namespace = format!("netns:{}", unnamed.inode());
+    let _servers = [&here, &there].map(|world| peers::redis(world, &world.host, LOOPBACK));
+    let _clients = [&here.host, &there.host].map(|host| peers::redis_cli(host, LOOPBACK));
+    let _another = peers::redis_cli(&there.host, LOOPBACK);
+    tcp::wait_accepted(&here.host, REDIS, 1);
+    tcp::wait_accepted(&there.host, REDIS, 2);
+    let edge = |place: &Place, connections| {
+        let server = ("redis-server", LOOPBACK, REDIS, place);
+        Edge::new(("redis-cli", LOOPBACK, place), server, connections)
+    };
+    let (found, _) = seen_from(&here, &[&here.host, &unnamed]);
+    assert_eq!(found, BTreeSet::from([edge(&here.host, 1), edge(&unnamed, 2)]));
+    let own = here.portolan(&["map", "--once", "--json", "--no-store", "--own-namespace"]);
+    let own = here.host.succeed(own);
+    assert_eq!(edges(&records_in(&own.stdout, &[&unnamed])), BTreeSet::new(), "{own}");
+}
+
+#[test]
+fn a_connection_that_just_closed_is_no_guess() {
+    let world = World::new();
+    let host = &world.host;
+    let _redis = peers::redis(&world, host, LOOPBACK);
+    // It closes first, so its end is in TIME-WAIT, and nobody's.
+    let closed = host.enter(|| std::net::TcpStream::connect((LOOPBACK, REDIS)));
+    drop(closed.expect("a connection"));
+    tcp::wait_accepted(host, REDIS, 0);
+    let (found, records) = seen_from(&world, &[host]);
+    let [edge] = &found.iter().collect::<Vec<_>>()[..] else { panic!("one edge: {found:?}") };
+    assert_eq!((edge.server_port, edge.connections), (REDIS, 0), "{edge:?}");
+    assert_eq!(edge.client_process, None, "nobody holds it any more: {edge:?}");
+    assert_eq!(edge.server_process.as_deref(), Some("redis-server"), "{edge:?}");
+    assert_eq!(records[0]["time_wait"], 1, "{}", records[0]);
+    assert_eq!(records[0]["direction_guessed"], false, "{}", records[0]);
+}

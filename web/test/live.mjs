@@ -74,7 +74,8 @@ async function waitEdge(page, part, ms) {
     const edges = await page.evaluate(() => window.portolan.edges());
     const named = new Map(await names(page));
     return edges.filter((id) => {
-      const [client, server] = id.split('>');
+      const [client, service] = id.split('>');
+      const server = service.slice(0, service.lastIndexOf(':'));
       const words = `${named.get(client) ?? ''} ${named.get(server) ?? ''}`;
       return id.includes(part) || words.includes(part);
     });

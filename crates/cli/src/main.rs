@@ -9,8 +9,10 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod doctor;
+mod listing;
 mod map;
 mod print;
+mod sockets;
 
 /// TCP on Linux: who talks to whom, which sockets exist, and what the kernel allows.
 #[derive(Debug, Parser)]
@@ -24,6 +26,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Map(map::MapArgs),
+    Sockets(sockets::SocketsArgs),
     Doctor(doctor::DoctorArgs),
     Bench(bench::BenchArgs),
 }
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.command {
         Command::Map(args) => map::run(args),
+        Command::Sockets(args) => sockets::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
     };

@@ -1,6 +1,7 @@
 //! `portolan map`: sockets, flow and hub in one process.
 
 mod config;
+mod ending;
 mod live;
 mod reader;
 mod screen;
@@ -17,10 +18,9 @@ use std::{
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use portolan_hub::{Direction, Graph, Hub};
-use portolan_sockets::MethodName;
-use portolan_sys::clock;
+use portolan_sys::{clock, limits};
 
-use crate::print;
+use crate::{listing::Listing, print};
 use config::{Config, Question, Task};
 use source::Source;
 
@@ -121,27 +121,6 @@ enum MapMethod {
     Snapshot,
 }
 
-/// The ways to list sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Listing {
-    /// The fastest that this host allows.
-    Auto,
-    /// Netlink sock_diag.
-    Diag,
-    /// The files under /proc/net.
-    Procfs,
-}
-
-impl Listing {
-    fn method(self) -> Option<MethodName> {
-        match self {
-            Self::Auto => None,
-            Self::Diag => Some(MethodName::Diag),
-            Self::Procfs => Some(MethodName::Procfs),
-        }
-    }
-}
-
 /// Runs the subcommand.
 ///
 /// # Errors
@@ -155,6 +134,7 @@ pub fn run(args: &MapArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn once(config: &Config) -> anyhow::Result<ExitCode> {
+    let _ = limits::raise_descriptors();
     let mut source = Source::open(config)?;
     let hub = config.open_hub()?;
     source.drop_privileges()?;
@@ -179,8 +159,7 @@ fn answer(
         Task::Ask { question, json } => return ask(config, graph, question, *json, out),
         Task::Once { format } => match format {
             config::Format::Table => {
-                let width = print::terminal_width();
-                print::table::write(graph, &print::table::Style::once(width), out)?;
+                print::table::write(graph, print::terminal_width(), out)?;
                 if graph.edges().is_empty() {
                     anstream::eprintln!("portolan: nothing is connected right now");
                 }

@@ -5,7 +5,7 @@ pub mod fit;
 pub mod json;
 pub mod mermaid;
 #[cfg(test)]
-mod sample;
+pub mod sample;
 pub mod table;
 pub mod tree;
 

@@ -27,6 +27,8 @@ pub struct Diag {
     /// A dump was left half-way: the kernel starts no other on this socket until it is read to its
     /// end (`EBUSY`), which may never come.
     given_up: bool,
+    /// The kernel refused bytecode once: it is too old for an operation.
+    refuses_bytecode: bool,
 }
 
 impl Diag {
@@ -41,20 +43,69 @@ impl Diag {
             sequence: 0,
             place: place.clone(),
             given_up: false,
+            refuses_bytecode: false,
         })
     }
 
+    /// Dumps a table, without what the query's filter does not want; the kernel helps if it can.
     fn dump(
         &mut self,
         family: Family,
         query: &Query,
         each: &mut dyn FnMut(&Row),
     ) -> Result<Coverage, Error> {
+        let code = query.filter.as_ref().map(|filter| filter.bytecode());
+        let code = code.filter(|code| !code.bytes().is_empty() && !self.refuses_bytecode);
+        let Some(code) = code else {
+            return self.dump_filtered(family, query, &[], each);
+        };
+        let ended = if code.is_exact() {
+            self.dump_with(family, query, code.bytes(), each)
+        } else {
+            self.dump_filtered(family, query, code.bytes(), each)
+        };
+        if !ended.as_ref().is_err_and(may_be_due_to_code) {
+            return ended;
+        }
+        // It refuses before it tells of any socket. Was it because of the code?
+        let ended = self.dump_filtered(family, query, &[], each);
+        self.refuses_bytecode = ended.is_ok();
+        ended
+    }
+
+    /// Dumps a table and looks at each row that the kernel tells of.
+    fn dump_filtered(
+        &mut self,
+        family: Family,
+        query: &Query,
+        bytecode: &[u8],
+        each: &mut dyn FnMut(&Row),
+    ) -> Result<Coverage, Error> {
+        let Some(filter) = &query.filter else {
+            return self.dump_with(family, query, bytecode, each);
+        };
+        let mut rows = 0;
+        let coverage = self.dump_with(family, query, bytecode, &mut |row| {
+            if filter.matches(row) {
+                rows += 1;
+                each(row);
+            }
+        })?;
+        Ok(Coverage { rows, ..coverage })
+    }
+
+    fn dump_with(
+        &mut self,
+        family: Family,
+        query: &Query,
+        bytecode: &[u8],
+        each: &mut dyn FnMut(&Row),
+    ) -> Result<Coverage, Error> {
         if self.given_up {
             self.socket = connect(&self.place)?;
         }
         self.sequence = self.sequence.wrapping_add(1);
-        let request = Request { family, query: *query, sequence: self.sequence };
+        let request = Request { family, query, bytecode, sequence: self.sequence };
         self.socket
             .send(&request.encode())
             .map_err(Error::system("ask for a sock_diag dump", self.place.to_string()))?;
@@ -136,6 +187,11 @@ impl Method for Diag {
         }
         Ok(coverage)
     }
+}
+
+/// Whether an older kernel would say so about an operation that it does not know.
+fn may_be_due_to_code(error: &Error) -> bool {
+    matches!(error, Error::Refused { source, .. } if source.kind() == io::ErrorKind::InvalidInput)
 }
 
 fn no_such_family(error: &io::Error) -> bool {

@@ -30,6 +30,16 @@ pub enum Error {
         /// The error number in the kernel's reply.
         source: io::Error,
     },
+    /// The filter asks for what the method does not know of a socket.
+    #[error(
+        "{method} does not tell {what} of a socket, which the filter asks for; --method diag does"
+    )]
+    NotTold {
+        /// Where the listing comes from.
+        method: &'static str,
+        /// What it does not tell.
+        what: &'static str,
+    },
     /// A reply that breaks the protocol.
     #[error(
         "malformed sock_diag reply: {what} at byte {at}; please report it with the kernel's version"

@@ -5,14 +5,17 @@
 //! come from one linear walk over the file descriptors of all processes; and [`Snapshot`] joins the
 //! two over all network namespaces into a `flow` bundle, the reading that the map polls.
 //!
-//! Read in this order: `row.rs`, `method.rs`, `diag.rs` (`diag/message.rs`, `diag/info.rs`),
-//! `procfs.rs` (`procfs/line.rs`), `owner.rs` (`owner/walk.rs`, `owner/cgroup.rs`,
-//! `owner/names.rs`), `place.rs`, `snapshot.rs`.
+//! Read in this order: `row.rs`, `method.rs`, `filter.rs` (`filter/expression.rs`,
+//! `filter/tokens.rs`, `filter/names.rs`, `filter/parse.rs`, `filter/parse/address.rs`,
+//! `filter/error.rs`, `filter/evaluate.rs`, `filter/bytecode.rs`, `filter/bytecode/tree.rs`),
+//! `diag.rs` (`diag/message.rs`, `diag/info.rs`), `procfs.rs` (`procfs/line.rs`), `owner.rs`
+//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `place.rs`, `snapshot.rs`.
 
 #![forbid(unsafe_code)]
 
 pub mod diag;
 mod error;
+mod filter;
 mod method;
 mod owner;
 mod place;
@@ -23,6 +26,10 @@ mod scene;
 mod snapshot;
 
 pub use error::Error;
+pub use filter::{
+    BYTECODE_BYTES_MAX, Bytecode, DEPTH_MAX, Filter, FilterError, HostNames, Names, TEXT_BYTES_MAX,
+    WellKnown,
+};
 pub use method::{Choice, Coverage, Method, MethodName, Query, choose, open};
 // For the fuzzer.
 #[doc(hidden)]

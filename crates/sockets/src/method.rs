@@ -1,13 +1,13 @@
 //! The ways to list sockets, behind one interface.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use portolan_flow::Transport;
 
-use crate::{Error, Place, Row, States, diag::Diag, procfs::Procfs};
+use crate::{Error, Filter, Place, Row, States, diag::Diag, procfs::Procfs};
 
 /// What to list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     /// The transport protocol.
     pub transport: Transport,
@@ -15,13 +15,23 @@ pub struct Query {
     pub states: States,
     /// Whether rows carry [`crate::TcpInfo`]; makes a reply three times as long.
     pub tcp_info: bool,
+    /// Which of these sockets are wanted; all where there is no filter.
+    pub filter: Option<Arc<Filter>>,
 }
 
 impl Query {
-    /// All sockets of a transport, without measurements.
+    /// All sockets of a transport, without measurements and filter.
     #[must_use]
     pub fn all(transport: Transport) -> Self {
-        Self { transport, states: States::ALL, tcp_info: false }
+        Self { transport, states: States::ALL, tcp_info: false, filter: None }
+    }
+
+    /// The states of the query that the filter wants too.
+    pub(crate) fn wanted_states(&self) -> States {
+        match &self.filter {
+            None => self.states,
+            Some(filter) => self.states.intersection(filter.states()),
+        }
     }
 }
 

@@ -91,6 +91,9 @@ impl Method for Procfs {
             Transport::Tcp => ("tcp", "tcp6"),
             Transport::Udp => ("udp", "udp6"),
         };
+        if query.filter.as_ref().is_some_and(|filter| filter.asks_for_interface()) {
+            return Err(Error::NotTold { method: "/proc/net", what: "the interface (dev)" });
+        }
         let mut coverage = self.read_table(v4, query, each)?;
         coverage.add(self.read_table(v6, query, each)?);
         Ok(coverage)
@@ -99,13 +102,18 @@ impl Method for Procfs {
 
 fn take(line: &[u8], query: &Query, coverage: &mut Coverage, each: &mut dyn FnMut(&Row)) {
     match line::parse(line, query.transport) {
-        line::Line::Row(row) if query.states.contains(row.state) => {
+        line::Line::Row(row) if is_wanted(&row, query) => {
             coverage.rows += 1;
             each(&row);
         }
         line::Line::Row(_) | line::Line::Heading => {}
         line::Line::Unreadable => coverage.skipped += 1,
     }
+}
+
+fn is_wanted(row: &Row, query: &Query) -> bool {
+    query.states.contains(row.state)
+        && query.filter.as_ref().is_none_or(|filter| filter.matches(row))
 }
 
 /// Puts lines together from reads that end anywhere. Keeps at most [`LINE_BYTES_MAX`] bytes.

@@ -98,6 +98,24 @@ impl States {
         self.0 & bits != 0
     }
 
+    /// The states of both sets together.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self(self.bits() | other.bits())
+    }
+
+    /// The states that are in both sets.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Self {
+        Self(self.bits() & other.bits())
+    }
+
+    /// The states of this set that are not in the other.
+    #[must_use]
+    pub fn difference(self, other: Self) -> Self {
+        Self(self.bits() & !other.bits())
+    }
+
     /// The kernel's mask. Asking for SYN-RECEIVED asks for half-open connections too.
     #[must_use]
     pub fn bits(self) -> u32 {

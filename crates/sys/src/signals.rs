@@ -1,6 +1,6 @@
 //! Signals that ask a program to end, as something to wait for.
 
-use std::{io, mem::MaybeUninit};
+use std::{io, mem::MaybeUninit, time::Duration};
 
 /// What asks for an orderly end.
 const ENDING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
@@ -22,7 +22,7 @@ pub fn take() -> io::Result<Signals> {
         libc::sigemptyset(set.as_mut_ptr());
         set.assume_init()
     };
-    for signal in ENDING {
+    for signal in ENDING.into_iter().filter(|&signal| !is_ignored(signal)) {
         // SAFETY: the set is initialised, and the signal's number is valid.
         unsafe { libc::sigaddset(&raw mut set, signal) };
     }
@@ -32,6 +32,17 @@ pub fn take() -> io::Result<Signals> {
     if error == 0 { Ok(Signals { set }) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
+/// Whether whoever started the program had the signal ignored: `nohup` does with SIGHUP, shells do
+/// with SIGINT for what runs in the background. Taken over, it would end the program all the same.
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: nothing is changed; the current action is written to valid memory.
+    let failed = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) } != 0;
+    // SAFETY: all-zero bytes are a valid sigaction, and the kernel may have filled it in.
+    let action = unsafe { action.assume_init() };
+    !failed && action.sa_sigaction == libc::SIG_IGN
+}
+
 impl Signals {
     /// Waits for one of the signals.
     pub fn wait(&self) {
@@ -39,5 +50,18 @@ impl Signals {
         // SAFETY: the set is initialised, and `signal` is valid for writes. An error (EINTR) ends
         // the wait early, which at worst ends the program early.
         unsafe { libc::sigwait(&raw const self.set, &raw mut signal) };
+    }
+
+    /// Waits for one of the signals, at most this long.
+    pub fn wait_timeout(&self, longest: Duration) {
+        let timeout = libc::timespec {
+            tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: libc::c_long::from(longest.subsec_nanos()),
+        };
+        // SAFETY: set and timeout are valid for reads, and no information on the signal is asked
+        // for. Whether it was a signal or time makes no difference to the caller.
+        unsafe {
+            libc::sigtimedwait(&raw const self.set, std::ptr::null_mut(), &raw const timeout)
+        };
     }
 }

@@ -2,7 +2,10 @@
 
 use portolan_flow::Transport;
 use portolan_sockets::{Method, MethodName, Owners, Place, Query, open, places};
-use portolan_sys::capabilities::{self, CapabilitySet};
+use portolan_sys::{
+    capabilities::{self, CapabilitySet},
+    user,
+};
 
 use super::{Finding, Status};
 
@@ -73,9 +76,9 @@ fn owners() -> Finding {
             topic,
             "procfs",
             Status::Limited,
-            format!("{found}; {hidden} processes may not be looked at, theirs are shown by user"),
+            format!("{found}; processes that may not be looked into: {hidden}"),
         )
-        .advise("run as root, or grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"),
+        .advise(to_see_more("CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH")),
     }
 }
 
@@ -94,12 +97,21 @@ fn namespaces() -> Finding {
         return Finding::new(topic, "setns", Status::Ok, detail);
     }
     let reason = if may_enter {
-        format!("; {} processes do not show theirs", found.hidden_processes)
+        format!("; processes that do not show theirs: {}", found.hidden_processes)
     } else {
         ", and only the own one can be entered".to_owned()
     };
     Finding::new(topic, "setns", Status::Limited, detail + &reason)
-        .advise("run as root, or grant CAP_SYS_ADMIN and CAP_SYS_PTRACE, to see containers")
+        .advise(to_see_more("CAP_SYS_ADMIN and CAP_SYS_PTRACE"))
+}
+
+/// What to do about processes that may not be looked into.
+fn to_see_more(capabilities: &str) -> String {
+    if user::is_root() {
+        "not even root may: they are protected, or belong to an outer container".to_owned()
+    } else {
+        format!("run as root, or grant {capabilities}")
+    }
 }
 
 fn map(findings: &[Finding]) -> Finding {

@@ -18,6 +18,9 @@ use crate::print;
 /// Shorter intervals would measure the observer.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
 
+/// Longer intervals are a matter for a timer and `--once`.
+const INTERVAL_MAX: Duration = Duration::from_secs(24 * 3600);
+
 /// How far back a question about dependencies looks.
 const QUESTION_SINCE: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -169,6 +172,12 @@ pub fn interval(text: &str) -> Result<Duration, String> {
         return Err(format!(
             "the shortest interval is {}",
             humantime::format_duration(INTERVAL_MIN)
+        ));
+    }
+    if interval > INTERVAL_MAX {
+        return Err(format!(
+            "the longest interval is {}",
+            humantime::format_duration(INTERVAL_MAX)
         ));
     }
     Ok(interval)

@@ -1,20 +1,25 @@
 //! The map as long as it runs: a thread that reads, the page, and the terminal.
 
 use std::{
+    collections::{HashMap, HashSet},
     io::{self, IsTerminal, Write},
     net::SocketAddr,
     process::ExitCode,
-    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver},
+    },
     thread,
-    time::Duration,
 };
 
 use anyhow::Context;
-use portolan_hub::Hub;
-use portolan_sys::{clock, signals};
+use portolan_flow::Record;
+use portolan_hub::{Graph, Hub};
+use portolan_sys::{clock, limits, signals};
 
 use super::{
     config::{Config, Task},
+    ending::{self, Ending},
     reader::{self, Event},
     screen, server,
     source::Source,
@@ -26,6 +31,8 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     let Task::Live { json, page } = config.task else {
         unreachable!("the caller matched on the task");
     };
+    // Namespaces and readers of the page take a descriptor each.
+    let _ = limits::raise_descriptors();
     let mut source = Source::open(&config)?;
     let hub = config.open_hub()?;
     let bound = page.map(server::bind).transpose()?;
@@ -37,20 +44,18 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     let started_ms = clock::now_ms();
     source.read_into(&hub, started_ms)?;
     let serving = bound.map(|bound| server::start(bound, &hub)).transpose()?;
-    let (sender, events) = mpsc::channel();
-    let told = sender.clone();
-    thread::spawn(move || {
-        signals.wait();
-        drop(told.send(Event::Stop));
-    });
+    // One event waits at most: who is slow gets the newest state, not all that led to it.
+    let (sender, events) = mpsc::sync_channel(1);
+    let ending = ending::on_signal(signals, &hub, &sender);
     let reader = hub.clone();
     let interval = config.interval;
     thread::spawn(move || reader::read_on(source, &reader, interval, &sender));
 
     let ended = if !json && io::stdout().is_terminal() && io::stdin().is_terminal() {
-        screen::run(&hub, &config, address, &events)
+        screen::run(&hub, &config, address, &events, &ending)
     } else {
-        follow(&hub, config.since_ms(started_ms), json, address, &events)
+        announce(address);
+        follow(&hub, config.since_ms(started_ms), json, &events, &ending)
     };
     // Whatever happened, what was seen is saved.
     let closed = hub.close().context("cannot save the history");
@@ -59,38 +64,71 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Without a terminal: the first reading as a table, or changes as JSON, until stopped.
-fn follow(
-    hub: &Hub,
-    since_ms: u64,
-    json: bool,
-    address: Option<SocketAddr>,
-    events: &Receiver<Event>,
-) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    let graph = hub.graph(Some(since_ms));
-    print::warnings(&graph);
-    if json {
-        print::json::records(graph.records(), &mut out)?;
-    } else {
-        print::table::write(&graph, &print::table::Style::once(print::terminal_width()), &mut out)?;
-    }
-    out.flush()?;
+fn announce(address: Option<SocketAddr>) {
     if let Some(address) = address {
         anstream::eprintln!(
             "portolan: the live map is on http://{address}/ until you press Ctrl-C"
         );
     }
-    loop {
-        match events.recv_timeout(Duration::from_secs(3600)) {
-            Ok(Event::Reading(delta)) if json => {
-                let changed = delta.edges.iter().flat_map(|edge| edge.records(since_ms));
-                print::json::records(changed, &mut out)?;
+}
+
+/// Without a terminal: the first reading as a table, or changes as JSON, until stopped.
+fn follow(
+    hub: &Hub,
+    since_ms: u64,
+    json: bool,
+    events: &Receiver<Event>,
+    ending: &Ending,
+) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut changes = Changes { since_ms, printed: HashMap::new() };
+    let graph = hub.graph(Some(since_ms));
+    print::warnings(&graph);
+    if json {
+        changes.print(&graph, &mut out)?;
+    } else {
+        print::table::write(&graph, print::terminal_width(), &mut out)?;
+    }
+    out.flush()?;
+    drop(graph);
+    while !ending.is_asked() {
+        match events.recv() {
+            Ok(Event::Reading) if json => {
+                changes.print(&hub.graph(Some(since_ms)), &mut out)?;
                 out.flush()?;
             }
-            Ok(Event::Reading(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Event::Reading) => {}
             Ok(Event::Failed(error)) => return Err(error),
-            Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Ok(Event::Stop) | Err(_) => break,
         }
     }
+    Ok(())
 }
+
+/// What was printed last of each edge, so that only what differs is printed again.
+struct Changes {
+    since_ms: u64,
+    printed: HashMap<Arc<str>, Vec<Record>>,
+}
+
+impl Changes {
+    fn print(&mut self, graph: &Graph, out: &mut impl Write) -> io::Result<()> {
+        if self.printed.len() > graph.edges().len() {
+            let known: HashSet<_> = graph.edges().iter().map(|edge| &edge.id).collect();
+            self.printed.retain(|id, _| known.contains(id));
+        }
+        for edge in graph.edges() {
+            // Without the times: those move with every reading.
+            let records: Vec<Record> =
+                edge.records(self.since_ms).map(|record| record.record).collect();
+            if self.printed.get(&edge.id) != Some(&records) {
+                print::json::records(edge.records(self.since_ms), out)?;
+                self.printed.insert(Arc::clone(&edge.id), records);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,12 @@
 
 use std::{
     panic::{self, AssertUnwindSafe},
-    sync::mpsc::Sender,
+    sync::mpsc::{SyncSender, TrySendError},
     thread,
     time::{Duration, Instant},
 };
 
-use portolan_hub::{Delta, Hub};
+use portolan_hub::Hub;
 use portolan_sys::clock;
 
 use super::source::Source;
@@ -19,7 +19,7 @@ const FAILURES_MAX: u32 = 5;
 #[derive(Debug)]
 pub enum Event {
     /// A reading was taken.
-    Reading(Box<Delta>),
+    Reading,
     /// Readings are no longer possible.
     Failed(anyhow::Error),
     /// The user or the system asks to stop.
@@ -27,7 +27,7 @@ pub enum Event {
 }
 
 /// Reads at a steady pace until nobody listens any more, or reading fails for good.
-pub fn read_on(source: Source, hub: &Hub, interval: Duration, events: &Sender<Event>) {
+pub fn read_on(source: Source, hub: &Hub, interval: Duration, events: &SyncSender<Event>) {
     let reading = AssertUnwindSafe(|| read_until_failure(source, hub, interval, events));
     let failure = match panic::catch_unwind(reading) {
         Ok(Some(error)) => error,
@@ -42,16 +42,17 @@ fn read_until_failure(
     mut source: Source,
     hub: &Hub,
     interval: Duration,
-    events: &Sender<Event>,
+    events: &SyncSender<Event>,
 ) -> Option<anyhow::Error> {
     let mut due = Instant::now() + interval;
     let mut failures = 0;
     loop {
         thread::sleep(due.saturating_duration_since(Instant::now()));
         match source.read_into(hub, clock::now_ms()) {
-            Ok(delta) => {
+            Ok(_) => {
                 failures = 0;
-                if events.send(Event::Reading(Box::new(delta))).is_err() {
+                // Where an event is waiting already, it stands for this one too.
+                if let Err(TrySendError::Disconnected(_)) = events.try_send(Event::Reading) {
                     return None;
                 }
             }

@@ -18,7 +18,7 @@ use ratatui::{
     widgets::Paragraph,
 };
 
-use super::{config::Config, reader::Event};
+use super::{config::Config, ending::Ending, reader::Event};
 use crate::print::{fit, table};
 
 /// How long a key press may wait for an answer.
@@ -34,9 +34,10 @@ pub fn run(
     config: &Config,
     address: Option<SocketAddr>,
     events: &Receiver<Event>,
+    ending: &Ending,
 ) -> anyhow::Result<()> {
     let mut terminal = ratatui::try_init().context("cannot take over the terminal")?;
-    let ended = Screen::new(hub, config, address).run(&mut terminal, events);
+    let ended = Screen::new(hub, config, address).run(&mut terminal, events, ending);
     ratatui::restore();
     ended
 }
@@ -101,8 +102,9 @@ impl<'a> Screen<'a> {
         &mut self,
         terminal: &mut DefaultTerminal,
         events: &Receiver<Event>,
+        ending: &Ending,
     ) -> anyhow::Result<()> {
-        loop {
+        while !ending.is_asked() {
             terminal.draw(|frame| self.draw(frame)).context("cannot draw on the terminal")?;
             loop {
                 if event::poll(Duration::ZERO).context("cannot read the terminal")? {
@@ -112,8 +114,8 @@ impl<'a> Screen<'a> {
                     }
                 }
                 match events.recv_timeout(TICK) {
-                    Ok(Event::Reading(_)) if self.paused => {}
-                    Ok(Event::Reading(_)) => {
+                    Ok(Event::Reading) if self.paused => {}
+                    Ok(Event::Reading) => {
                         self.graph = self.hub.graph(Some(self.config.since_ms(clock::now_ms())));
                         break;
                     }
@@ -123,6 +125,7 @@ impl<'a> Screen<'a> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Handles a key; false when it ends the program.
@@ -200,15 +203,20 @@ impl<'a> Screen<'a> {
 
     fn draw_table(&mut self, frame: &mut Frame<'_>, area: Rect) {
         let edges = self.edges();
-        let lines = table::lines(&self.graph, edges.iter().copied(), Some(usize::from(area.width)));
-        let count = lines.len() - 1;
+        let count = edges.len();
+        let rows = usize::from(area.height).saturating_sub(1);
+        let scroll = self.scroll.min(count.saturating_sub(rows));
+        // Only what is seen is formatted, however much there is.
+        let visible = edges.iter().copied().skip(scroll).take(rows);
+        let lines = table::lines(&self.graph, visible, Some(usize::from(area.width)));
         drop(edges);
-        self.rows = usize::from(area.height).saturating_sub(1);
-        self.scroll = self.scroll.min(count.saturating_sub(self.rows));
+        (self.rows, self.scroll) = (rows, scroll);
         let heading = Style::new().add_modifier(Modifier::REVERSED);
-        let mut shown = vec![Line::styled(lines[0].clone(), heading)];
-        let visible = lines[1..].iter().skip(self.scroll).take(self.rows);
-        shown.extend(visible.map(|line| Line::raw(line.clone())));
+        let styled = lines
+            .into_iter()
+            .enumerate()
+            .map(|(at, line)| if at == 0 { Line::styled(line, heading) } else { Line::raw(line) });
+        let mut shown: Vec<Line<'_>> = styled.collect();
         if count == 0 {
             shown.push(Line::raw("nothing is connected right now"));
         }

@@ -1,9 +1,12 @@
 //! Serves the page on a thread of its own.
 
+mod limited;
+
 use std::{
     io,
     net::{SocketAddr, TcpListener},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use anyhow::Context;
@@ -11,6 +14,13 @@ use portolan_hub::Hub;
 use tokio::{runtime, sync::oneshot};
 
 use super::config::Page;
+use limited::Limited;
+
+/// So many connections are served at a time: each takes a descriptor and some memory.
+const CONNECTIONS_MAX: usize = 256;
+
+/// What is under way when the program ends is given this long.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A page that is bound and not served yet.
 pub struct Bound {
@@ -55,12 +65,22 @@ pub fn start(bound: Bound, hub: &Hub) -> anyhow::Result<Serving> {
     let (stop, stopped) = oneshot::channel();
     let serve = async move {
         let listener = tokio::net::TcpListener::from_std(bound.listener)?;
-        axum::serve(listener, router)
-            .with_graceful_shutdown(async {
-                // Also when the sender is dropped.
-                drop(stopped.await);
-            })
-            .await
+        let (told, ending) = oneshot::channel::<()>();
+        let listener = Limited::new(listener, CONNECTIONS_MAX);
+        let served = axum::serve(listener, router).with_graceful_shutdown(async move {
+            // Also when the sender is dropped.
+            drop(stopped.await);
+            drop(told);
+        });
+        // A client that never ends its request must not keep the program.
+        let overdue = async move {
+            drop(ending.await);
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            served = served.into_future() => served,
+            () = overdue => Ok(()),
+        }
     };
     let thread = thread::Builder::new()
         .name("page".to_owned())

@@ -19,23 +19,9 @@ const COLUMNS: [Column; 6] = [
     column("SINCE", 2, true, false),
 ];
 
-/// How a table is to look.
-#[derive(Clone, Copy, Debug)]
-pub struct Style {
-    /// The columns of the terminal; unlimited where nobody looks.
-    pub width: Option<usize>,
-}
-
-impl Style {
-    /// For one table on standard output.
-    pub fn once(width: Option<usize>) -> Self {
-        Self { width }
-    }
-}
-
-/// Writes the table.
-pub fn write(graph: &Graph, style: &Style, out: &mut impl Write) -> io::Result<()> {
-    for line in lines(graph, graph.edges().iter().map(AsRef::as_ref), style.width) {
+/// Writes the table of all edges, in `width` columns; unlimited where nobody looks.
+pub fn write(graph: &Graph, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    for line in lines(graph, graph.edges().iter().map(AsRef::as_ref), width) {
         writeln!(out, "{line}")?;
     }
     Ok(())

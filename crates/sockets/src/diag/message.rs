@@ -7,6 +7,8 @@
 //!                sport:2 dport:2 source:16 destination:16 interface:4 cookie:8
 //!                expires:4 receive-queue:4 send-queue:4 uid:4 inode:4
 //! attributes     length:2 type:2 payload, padded to 4; as many as there are
+//!
+//! inet_diag_req_v2  family:1 protocol:1 extensions:1 0:1 states:4 socket:48, then attributes
 //! ```
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -26,6 +28,7 @@ const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_DUMP_INTR: u16 = 0x010;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
+const INET_DIAG_REQ_BYTECODE: u16 = 1;
 /// `INET_DIAG_INFO`: as an attribute's type and, less one, as a bit of the request.
 const INET_DIAG_INFO: u16 = 2;
 
@@ -61,20 +64,31 @@ impl Family {
 
 /// A request for a dump of one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct Request<'a> {
     /// The address family.
     pub family: Family,
-    /// What to list.
-    pub query: Query,
+    /// What to list. Of its filter, the states are asked for.
+    pub query: &'a Query,
+    /// What the kernel is to run on each socket, at most [`crate::BYTECODE_BYTES_MAX`] bytes; empty
+    /// for nothing.
+    pub bytecode: &'a [u8],
     /// The sequence number that replies will carry.
     pub sequence: u32,
 }
 
-impl Request {
-    /// The request as one netlink datagram: `nlmsghdr`, `inet_diag_req_v2`.
+impl Request<'_> {
+    /// The request as one netlink datagram: `nlmsghdr`, `inet_diag_req_v2`, and the bytecode as an
+    /// attribute.
     #[must_use]
-    pub fn encode(&self) -> [u8; HEADER_BYTES + REQUEST_BYTES] {
-        let mut bytes = [0; HEADER_BYTES + REQUEST_BYTES];
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; HEADER_BYTES + REQUEST_BYTES];
+        if !self.bytecode.is_empty() {
+            let length = u16::try_from(4 + self.bytecode.len()).unwrap_or(u16::MAX);
+            bytes.extend(length.to_ne_bytes());
+            bytes.extend(INET_DIAG_REQ_BYTECODE.to_ne_bytes());
+            bytes.extend(self.bytecode);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         bytes[0..4].copy_from_slice(&length.to_ne_bytes());
         bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
@@ -88,7 +102,8 @@ impl Request {
         if self.query.tcp_info {
             bytes[18] = 1 << (INET_DIAG_INFO - 1);
         }
-        bytes[20..24].copy_from_slice(&self.query.states.bits().to_ne_bytes());
+        let states = self.query.wanted_states();
+        bytes[20..24].copy_from_slice(&states.bits().to_ne_bytes());
         bytes
     }
 }

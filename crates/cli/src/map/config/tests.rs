@@ -68,6 +68,7 @@ fn only_loopback_is_served() {
 fn what_makes_no_sense_is_refused() {
     assert!(error("--depth 2").contains("--depth needs"));
     assert!(error("--interval 1ms").contains("shortest interval"));
+    assert!(error("--interval 500000000000y").contains("longest interval"));
     assert!(error("--interval soon").contains("--interval"));
     assert!(error("--depth 0 --dependents x").contains("--depth"));
     assert!(error("--dependents x --dependencies y").contains("cannot be used with"));

@@ -4,11 +4,13 @@
 pub(in crate::diag) mod oracle;
 mod recorded;
 
+use std::sync::Arc;
+
 use netlink_packet_core::{DoneMessage, ErrorMessage, NetlinkPayload};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::*;
-use crate::States;
+use crate::{Filter, States};
 use oracle::{message, rows};
 
 const BOTH: [Transport; 2] = [Transport::Tcp, Transport::Udp];
@@ -32,8 +34,9 @@ fn requests_are_what_the_second_implementation_writes() {
         for transport in BOTH {
             for tcp_info in [false, true] {
                 for states in all_and_each_state() {
-                    let query = Query { transport, states, tcp_info };
-                    let request = Request { family, query, sequence: 0x0102_0304 };
+                    let query = Query { transport, states, tcp_info, filter: None };
+                    let sequence = 0x0102_0304;
+                    let request = Request { family, query: &query, bytecode: &[], sequence };
                     assert_eq!(request.encode()[..], oracle::encode(&request), "{request:?}");
                 }
             }
@@ -49,13 +52,29 @@ fn all_and_each_state() -> impl Iterator<Item = States> {
 #[test]
 fn a_request_byte_by_byte() {
     let query = Query { tcp_info: true, ..Query::all(Transport::Tcp) };
-    let request = Request { family: Family::V6, query, sequence: 7 };
+    let request = Request { family: Family::V6, query: &query, bytecode: &[], sequence: 7 };
     let mut expected = vec![72, 0, 0, 0, 20, 0, 1, 3, 7, 0, 0, 0, 0, 0, 0, 0];
     expected.extend([10, 6, 2, 0, 0xfe, 0x1f, 0, 0]);
     expected.resize(72, 0);
     if cfg!(target_endian = "little") {
-        assert_eq!(request.encode()[..], expected);
+        assert_eq!(request.encode(), expected);
+        let request = Request { bytecode: &[1, 4, 8, 0], ..request };
+        expected[0] = 80;
+        expected.extend([8, 0, 1, 0, 1, 4, 8, 0]);
+        assert_eq!(request.encode(), expected);
     }
+}
+
+#[test]
+fn of_the_states_only_those_are_asked_for_that_the_filter_wants() {
+    let filter = Filter::parse("state established state listening").expect("valid");
+    let query = Query {
+        states: States::NONE.with(State::Listen).with(State::Close),
+        filter: Some(Arc::new(filter)),
+        ..Query::all(Transport::Tcp)
+    };
+    let request = Request { family: Family::V4, query: &query, bytecode: &[], sequence: 7 };
+    assert_eq!(request.encode()[20..24], (1_u32 << 10).to_ne_bytes());
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn every_method_lists_the_states_that_were_asked_for() {
             };
             for method in MethodName::ALL {
                 for transport in [Transport::Tcp, Transport::Udp] {
-                    let query = Query { transport, states, tcp_info: false };
+                    let query = Query { states, ..Query::all(transport) };
                     let listed = known(&list(method, &query));
                     assert_eq!(listed, expected(transport), "{method} {transport} {states:?}");
                 }
