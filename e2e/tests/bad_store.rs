@@ -29,6 +29,10 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     entries.map(|entry| read(entry.path())).collect()
 }
 
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
+}
+
 /// Every way to use a history.
 const USES: [&[&str]; 3] = [
     &["map", "--once", "--json"],
@@ -74,6 +78,7 @@ fn files_that_are_no_history_are_left_alone() {
         let folder = world.folder(name);
         let path = folder.join("map.sqlite");
         fs::write(&path, bytes).expect("a file");
+        set_mode(&path, 0o600);
         let before = contents(&folder);
         for arguments in USES {
             let store = path.display().to_string();
@@ -99,7 +104,7 @@ fn paths_that_cannot_hold_a_history() {
         ("/dev/null", "is not a regular file"),
         ("/proc/portolan/map.sqlite", "directory /proc/portolan"),
         ("/proc/map.sqlite", "directory /proc"),
-        ("/proc/self/status", "is not"),
+        ("/proc/self/status", "has mode 0444"),
         (&below, "directory"),
         (&long, "File name too long"),
     ] {
@@ -127,14 +132,17 @@ fn a_place_that_may_not_be_written() {
     assert_refused(&run(&missing), &missing.display().to_string(), "Permission denied");
     assert_eq!(contents(&closed), BTreeMap::new());
 
-    // Root's history: nobody may read it, or even write it, but not make a journal beside it.
-    for (mode, name) in [(0o644, "readable"), (0o666, "writable")] {
+    // Root's history, which nobody may read, or even write.
+    for (mode, name, message) in [
+        (0o644, "readable", "is not writable"),
+        (0o666, "writable", "belongs to the user with id 0"),
+    ] {
         let folder = world.folder(name);
         let path = folder.join("map.sqlite");
         fs::write(&path, &valid).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("its mode");
+        set_mode(&path, mode);
         let before = contents(&folder);
-        assert_refused(&run(&path), &path.display().to_string(), "is not writable");
+        assert_refused(&run(&path), &path.display().to_string(), message);
         assert!(contents(&folder) == before, "{name} was changed");
     }
 
@@ -146,4 +154,27 @@ fn a_place_that_may_not_be_written() {
     assert_eq!(ran.code, Some(0), "{ran}");
     let mode = |path: &Path| fs::metadata(path).expect("made").permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().unwrap_or(&own))), (0o600, 0o700));
+}
+
+#[test]
+fn a_history_that_others_could_read_is_not_written() {
+    let world = World::new();
+    let folder = world.folder("planted");
+    let path = folder.join("map.sqlite");
+    let store = path.display().to_string();
+    let run = || world.host.run(world.portolan(&["map", "--once", "--store", &store]));
+
+    fs::write(&path, "").expect("a file");
+    set_mode(&path, 0o666);
+    assert_refused(&run(), &store, "has mode 0666");
+    set_mode(&path, 0o600);
+    std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).expect("nobody's file");
+    assert_refused(&run(), &store, "belongs to the user with id 65534");
+    assert_eq!(fs::read(&path).expect("the file"), b"");
+
+    fs::remove_file(&path).expect("removed");
+    let target = folder.join("elsewhere");
+    std::os::unix::fs::symlink(&target, &path).expect("a link");
+    assert_refused(&run(), &store, "link");
+    assert!(!target.exists());
 }

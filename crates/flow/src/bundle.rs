@@ -4,6 +4,9 @@
 //! with mirrored addresses are the two ends of one connection on this host; they are paired
 //! exactly, ephemeral ports and all, before the ports are dropped.
 
+mod fan;
+mod pairs;
+
 use std::{
     cmp::Ordering,
     net::{IpAddr, SocketAddr},
@@ -14,6 +17,7 @@ use crate::{
     fold::{fold, stays_in_namespace},
     listeners::{Listeners, is_service},
 };
+use fan::Fan;
 
 /// What a socket is doing, as far as the graph cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,7 +128,9 @@ pub struct Bundle {
 pub struct Bundler {
     ephemeral: PortRange,
     listeners: Listeners,
+    remembered: Listeners,
     connections: Vec<Observation>,
+    fan: Fan,
 }
 
 /// Which of its two ends a socket is.
@@ -138,7 +144,22 @@ impl Bundler {
     /// An empty bundler for a host with this range of ephemeral ports.
     #[must_use]
     pub fn new(ephemeral: PortRange) -> Self {
-        Self { ephemeral, listeners: Listeners::default(), connections: Vec::new() }
+        Self {
+            ephemeral,
+            listeners: Listeners::default(),
+            remembered: Listeners::default(),
+            connections: Vec::new(),
+            fan: Fan::default(),
+        }
+    }
+
+    /// Takes a listener of an earlier reading that may be closed by now, while its connections live
+    /// on or are in TIME-WAIT. It proves a direction and names a server where no listener of this
+    /// reading does, and is not listed. The order in which they come does not matter, for as long
+    /// as no two have the same address.
+    pub fn remember(&mut self, netns: NetnsId, transport: Transport, port: u16, mut end: End) {
+        end.address = end.address.to_canonical();
+        self.remembered.insert(netns, transport, port, end);
     }
 
     /// Takes one socket. The order in which sockets come does not matter.
@@ -156,7 +177,8 @@ impl Bundler {
 
     /// The edges of everything that was observed.
     #[must_use]
-    pub fn finish(self) -> Bundle {
+    pub fn finish(mut self) -> Bundle {
+        self.fan = Fan::of(self.connections.iter().filter(|seen| self.says_nothing(seen)));
         let mut keyed: Vec<(PairKey, &Observation)> =
             self.connections.iter().map(|seen| (seen.pair_key(), seen)).collect();
         // The two ends of a connection come to stand side by side, and neither pairing nor adding
@@ -173,21 +195,14 @@ impl Bundler {
     }
 
     /// The sockets with one pair of addresses, in either order: usually the two ends of a
-    /// connection, or one. A listing that was torn by a change can show an end twice: only the
-    /// last pairs. A socket that is connected to itself has no other end.
+    /// connection, or one.
     fn bundle_ends(&self, ends: &[(PairKey, &Observation)], flows: &mut Vec<Flow>) {
-        let last_at = |lower: bool| {
-            let is_there = |seen: &Observation| {
-                if lower { seen.local < seen.remote } else { seen.local > seen.remote }
-            };
-            ends.iter().rposition(|(_, seen)| is_there(seen))
-        };
-        let paired = last_at(true).zip(last_at(false)).map(|(at, to)| (at.min(to), at.max(to)));
-        if let Some((one, other)) = paired {
+        let paired = pairs::of(ends);
+        for &(one, other) in &paired {
             flows.push(self.pair(ends[one].1, ends[other].1));
         }
         for (at, (_, seen)) in ends.iter().enumerate() {
-            if paired.is_none_or(|(one, other)| at != one && at != other) {
+            if !paired.iter().any(|&(one, other)| at == one || at == other) {
                 flows.push(self.half(seen));
             }
         }
@@ -198,7 +213,10 @@ impl Bundler {
         let direction = match (one_listens, other_listens) {
             (true, false) => Direction { passive: true, guessed: false },
             (false, true) => Direction { passive: false, guessed: false },
-            _ => Direction { passive: self.serves_by_port(one), guessed: true },
+            (false, false) if self.listened(one) != self.listened(other) => {
+                Direction { passive: self.listened(one), guessed: false }
+            }
+            _ => Direction { passive: self.serves_by_port(one, other), guessed: true },
         };
         let (client, server) = if direction.passive { (other, one) } else { (one, other) };
         let mut flow = Flow {
@@ -217,7 +235,11 @@ impl Bundler {
     fn half(&self, seen: &Observation) -> Flow {
         let direction = if self.listens(seen) {
             Direction { passive: true, guessed: false }
-        } else if self.reaches_listener(seen) {
+        } else if self.reaches(&self.listeners, seen) {
+            Direction { passive: false, guessed: false }
+        } else if self.listened(seen) {
+            Direction { passive: true, guessed: false }
+        } else if self.reaches(&self.remembered, seen) {
             Direction { passive: false, guessed: false }
         } else {
             self.by_ports(seen)
@@ -245,7 +267,8 @@ impl Bundler {
 
     fn active_half(&self, seen: &Observation, direction: Direction) -> Flow {
         let mut server = seen.remote_end();
-        if let Some(end) = self.reached(seen) {
+        let reached = self.reached(&self.listeners, seen);
+        if let Some(end) = reached.or_else(|| self.reached(&self.remembered, seen)) {
             server = End { address: server.address, ..end.clone() };
         }
         Flow {
@@ -261,7 +284,9 @@ impl Bundler {
 
     /// A connection that nobody has accepted yet has no owner: it is the listener's.
     fn name_by_listener(&self, server: &mut End, seen: &Observation) {
-        if let Some(end) = self.listeners.accepting(seen.netns, seen.transport, seen.local) {
+        let accepting =
+            |from: &'_ Listeners| from.accepting(seen.netns, seen.transport, seen.local).cloned();
+        if let Some(end) = accepting(&self.listeners).or_else(|| accepting(&self.remembered)) {
             if server.owner == Owner::Unobserved {
                 server.pids.merge(&end.pids);
             }
@@ -274,20 +299,39 @@ impl Bundler {
             && self.listeners.accepting(seen.netns, seen.transport, seen.local).is_some()
     }
 
-    /// The listener that the socket called, where that is on this host.
-    fn reached(&self, seen: &Observation) -> Option<&End> {
-        if stays_in_namespace(seen.local.ip(), seen.remote.ip()) {
-            self.listeners.accepting(seen.netns, seen.transport, seen.remote)
-        } else {
-            self.listeners.reached_from(seen.netns, seen.transport, seen.remote)
-        }
+    /// Whether the socket's port listened in an earlier reading. The kernel may have given the port
+    /// to a client since, which is another process.
+    fn listened(&self, seen: &Observation) -> bool {
+        is_service(seen.transport, seen.local.port(), self.ephemeral)
+            && self.remembered.accepting(seen.netns, seen.transport, seen.local).is_some_and(
+                |end| {
+                    seen.owner == Owner::Unobserved
+                        || end.owner.process().is_none()
+                        || seen.owner == end.owner
+                },
+            )
     }
 
-    fn reaches_listener(&self, seen: &Observation) -> bool {
+    /// The listener that the socket called, where that is on this host.
+    fn reached<'a>(&self, listeners: &'a Listeners, seen: &Observation) -> Option<&'a End> {
+        let home = self.listeners.home(seen.netns, seen.local.ip(), seen.remote.ip())?;
+        listeners.accepting(home, seen.transport, seen.remote)
+    }
+
+    fn reaches(&self, listeners: &Listeners, seen: &Observation) -> bool {
         let (local, remote) = (seen.local.port(), seen.remote.port());
         let may_serve =
             is_service(seen.transport, remote, self.ephemeral) || self.ephemeral.contains(local);
-        may_serve && self.reached(seen).is_some()
+        may_serve && self.reached(listeners, seen).is_some()
+    }
+
+    /// Whether neither the ports nor a listener tell the direction.
+    fn says_nothing(&self, seen: &Observation) -> bool {
+        self.ephemeral.contains(seen.local.port())
+            && self.ephemeral.contains(seen.remote.port())
+            && seen.local != seen.remote
+            && !self.listens(seen)
+            && !self.reaches(&self.listeners, seen)
     }
 
     /// The direction of a socket whose peer was not seen, when no listener proves it. A server
@@ -298,18 +342,22 @@ impl Bundler {
             // The everyday client of another host.
             (true, false) => Direction { passive: false, guessed: false },
             (false, true) => Direction { passive: true, guessed: true },
-            (false, false) | (true, true) => Direction { passive: false, guessed: true },
+            (false, false) => Direction { passive: false, guessed: true },
+            (true, true) => Direction { passive: self.fan.serves(seen), guessed: true },
         }
     }
 
     /// Whether of a connection whose two ends were seen it is this one that serves, when no
-    /// listener proves it: clients have ephemeral ports, servers have not; between equals the
-    /// lower port serves.
-    fn serves_by_port(&self, seen: &Observation) -> bool {
+    /// listener proves it: clients have ephemeral ports, servers have not; of two ephemeral ports
+    /// the one that several call serves; between equals the lower port.
+    fn serves_by_port(&self, seen: &Observation, other: &Observation) -> bool {
         let (local, remote) = (seen.local.port(), seen.remote.port());
         match (self.ephemeral.contains(local), self.ephemeral.contains(remote)) {
             (true, false) => false,
             (false, true) => true,
+            (true, true) if self.fan.serves(seen) != self.fan.serves(other) => {
+                self.fan.serves(seen)
+            }
             (false, false) | (true, true) => local < remote,
         }
     }

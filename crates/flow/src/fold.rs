@@ -5,11 +5,17 @@
 //! the same addresses, port and transport describe the same edge. What one half leaves open, the
 //! other fills in, but only where there is one candidate; where there are several, connections are
 //! attributed up to what each candidate itself reported, and the rest stays open. A connection that
-//! cannot leave its namespace (loopback) is completed with nothing from another one.
+//! cannot leave its namespace (loopback) is completed with nothing from another one. Where several
+//! namespaces use one address (two isolated networks with the same plan), a half is completed only
+//! across namespaces that a whole edge shows to have a way to each other.
 
-use std::{cmp::Ordering, net::IpAddr};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    net::IpAddr,
+};
 
-use crate::{Counters, End, Flow};
+use crate::{Counters, End, Flow, Namespace};
 
 /// Joins halves and adds up records of the same edge.
 ///
@@ -19,16 +25,30 @@ use crate::{Counters, End, Flow};
 pub fn fold(mut flows: Vec<Flow>) -> Vec<Flow> {
     flows.iter_mut().for_each(share_namespace);
     flows.sort_by(by_addresses);
-    let mut folded = Vec::new();
+    let mut groups = Vec::new();
     let mut rest = flows.into_iter().peekable();
     while let Some(first) = rest.next() {
         let mut group = vec![first];
         while let Some(next) = rest.next_if(|next| by_addresses(&group[0], next).is_eq()) {
             group.push(next);
         }
-        folded.append(&mut fold_group(group));
+        groups.push(add_up(group));
     }
-    folded
+    let shared = shared_addresses(&groups);
+    groups.into_iter().flat_map(|group| fold_group(group, &shared)).collect()
+}
+
+/// The addresses that are known in more than one namespace. Folding does not change them.
+fn shared_addresses(groups: &[Vec<Flow>]) -> HashSet<IpAddr> {
+    let mut places: HashMap<IpAddr, &Namespace> = HashMap::new();
+    let mut shared = HashSet::new();
+    for end in groups.iter().flatten().flat_map(|flow| [&flow.client, &flow.server]) {
+        let Some(namespace) = &end.namespace else { continue };
+        if *places.entry(end.address).or_insert(namespace) != namespace {
+            shared.insert(end.address);
+        }
+    }
+    shared
 }
 
 /// Where one end's namespace must be the other's, says so.
@@ -57,11 +77,12 @@ fn by_party(a: &Flow, b: &Flow) -> Ordering {
     a.server.party_cmp(&b.server).then_with(|| a.client.party_cmp(&b.client))
 }
 
-fn fold_group(group: Vec<Flow>) -> Vec<Flow> {
-    let mut group = add_up(group);
+fn fold_group(mut group: Vec<Flow>, shared: &HashSet<IpAddr>) -> Vec<Flow> {
     if group.len() > 1 {
+        let (client, server) = (group[0].client.address, group[0].server.address);
+        let ambiguous = shared.contains(&client) || shared.contains(&server);
         // What one end finds out can narrow down another.
-        while complete(&mut group) {
+        while complete(&mut group, ambiguous) {
             group = add_up(group);
         }
         let empty: Vec<bool> = group.iter().map(counts_nothing).collect();
@@ -91,17 +112,35 @@ fn add_up(mut group: Vec<Flow>) -> Vec<Flow> {
 }
 
 /// Fills every open end that has exactly one candidate in the group; says whether there was one.
-fn complete(group: &mut [Flow]) -> bool {
+fn complete(group: &mut [Flow], ambiguous: bool) -> bool {
     let mut changed = false;
     let clients = known_ends(group.iter().map(|flow| &flow.client));
     let servers = known_ends(group.iter().map(|flow| &flow.server));
+    let ways = ambiguous.then(|| ways(group));
     for flow in group {
-        changed |= fill(&mut flow.client, &clients);
+        changed |= fill(&mut flow.client, &clients, |known| {
+            ways.as_ref().is_none_or(|ways| ways.contains(&way(known, &flow.server)))
+        });
         share_namespace(flow);
-        changed |= fill(&mut flow.server, &servers);
+        changed |= fill(&mut flow.server, &servers, |known| {
+            ways.as_ref().is_none_or(|ways| ways.contains(&way(&flow.client, known)))
+        });
         share_namespace(flow);
     }
     changed
+}
+
+/// The namespaces of a client and of a server that has it.
+type Way = (Option<Namespace>, Option<Namespace>);
+
+fn way(client: &End, server: &End) -> Way {
+    (client.namespace.clone(), server.namespace.clone())
+}
+
+/// Between which namespaces there is an edge: those have a way to each other.
+fn ways(group: &[Flow]) -> HashSet<Way> {
+    let of = |flow: &Flow| way(&flow.client, &flow.server);
+    group.iter().map(of).filter(|(one, other)| one.is_some() && other.is_some()).collect()
 }
 
 fn known_ends<'a>(ends: impl Iterator<Item = &'a End>) -> Vec<End> {
@@ -111,11 +150,14 @@ fn known_ends<'a>(ends: impl Iterator<Item = &'a End>) -> Vec<End> {
     known
 }
 
-fn fill(end: &mut End, known: &[End]) -> bool {
+fn fill(end: &mut End, known: &[End], has_way: impl Fn(&End) -> bool) -> bool {
     if !end.is_open() {
         return false;
     }
-    let mut candidates = known.iter().filter(|known| end.may_be(known));
+    // Within a namespace that is known already there is no doubt about the way.
+    let inside = end.namespace.is_some();
+    let mut candidates =
+        known.iter().filter(|known| end.may_be(known) && (inside || has_way(known)));
     let (Some(only), None) = (candidates.next(), candidates.next()) else { return false };
     end.namespace.clone_from(&only.namespace);
     end.owner.clone_from(&only.owner);

@@ -13,8 +13,8 @@ use crate::{
     Counters, End, Flow, Namespace, NetnsId, Observation, Owner, Phase, Pids, Process, Transport,
 };
 
-/// The names of the namespaces 1, 2 and 3.
-const NAMESPACES: [&str; 3] = [Namespace::HOST, "netns:blue", "netns:green"];
+/// The names of the namespaces 1 to 4.
+const NAMESPACES: [&str; 4] = [Namespace::HOST, "netns:blue", "netns:green", "netns:red"];
 
 /// Addresses of hosts: the same in every namespace, some written as IPv4-mapped IPv6.
 const ADDRESSES: [&str; 9] = [

@@ -8,8 +8,8 @@
 //!
 //! Pure: no clock, no file, no system call.
 //!
-//! Read in this order: `record.rs`, `end.rs`, `listeners.rs`, `bundle.rs`, `fold.rs`, `service.rs`,
-//! `encode.rs`.
+//! Read in this order: `record.rs`, `end.rs`, `listeners.rs`, `bundle.rs` (`bundle/pairs.rs`,
+//! `bundle/fan.rs`), `fold.rs`, `service.rs`, `encode.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use crate::{End, Owner, Transport};
+use crate::{End, Owner, Transport, fold::stays_in_namespace};
 
 /// A network namespace by the inode number of its `nsfs` file; 0 where the method cannot tell.
 pub type NetnsId = u64;
@@ -90,18 +90,15 @@ impl Listeners {
             .min_by_key(|end| (wildcard(end), end.address, doubt(&end.owner)))
     }
 
-    /// The listener that a client in `netns` reaches at `address`, where that is on this host.
-    pub fn reached_from(
-        &self,
-        netns: NetnsId,
-        transport: Transport,
-        address: SocketAddr,
-    ) -> Option<&End> {
-        if address.ip().is_loopback() || self.local.contains(&(netns, address.ip())) {
-            return self.accepting(netns, transport, address);
+    /// The namespace where `remote` is, as a socket in `netns` with the address `local` sees it. An
+    /// address that several namespaces use leads nowhere else: there is no telling which of them
+    /// have a way to each other.
+    pub fn home(&self, netns: NetnsId, local: IpAddr, remote: IpAddr) -> Option<NetnsId> {
+        if stays_in_namespace(local, remote) || self.local.contains(&(netns, remote)) {
+            return Some(netns);
         }
-        let elsewhere = (*self.netns_of.get(&address.ip())?)?;
-        self.accepting(elsewhere, transport, address)
+        let is_shared = |address| self.netns_of.get(address).is_some_and(Option::is_none);
+        if is_shared(&local) { None } else { *self.netns_of.get(&remote)? }
     }
 
     /// All listeners, without the bound ports of UDP clients, in order.

@@ -1,10 +1,13 @@
 //! An edge of the graph, with the flows that it is made of.
 
-use std::{cmp::Ordering, net::IpAddr, sync::Arc};
+use std::{cmp::Ordering, net::IpAddr, ops::RangeInclusive, sync::Arc};
 
-use portolan_flow::{Counters, Flow, Pids, Record, Transport, service_name};
+use portolan_flow::{Counters, Flow, Owner, Pids, Record, Transport, service_name};
 
 use crate::api::{self, EdgeRecord};
+
+/// The ports that Linux gives to clients unless it is told otherwise.
+const EPHEMERAL: RangeInclusive<u16> = 32_768..=60_999;
 
 /// What two flows that may be the same connection have in common: port, transport, address of the
 /// server, of the client. A folded list of flows is in this order.
@@ -38,6 +41,22 @@ pub(crate) fn forget_counts(flow: &mut Flow) {
     flow.server.pids = Pids::default();
 }
 
+/// Whether it is only shown, and forgotten when it ends, because anybody can cause it or it is too
+/// likely to be wrong: handshakes from elsewhere that nobody has finished, whose addresses may be
+/// made up; and what is left of a connection between two ephemeral ports, where the direction is
+/// a guess and an end is unknown.
+pub(crate) fn is_passing(flow: &Flow) -> bool {
+    let is_nobody = flow.client.namespace.is_none() && flow.client.owner == Owner::Unobserved;
+    let only_asks =
+        flow.active.is_zero() && flow.connections() == 0 && flow.time_wait() == 0 && is_nobody;
+    let is_over = flow.connections() == 0 && flow.opening() == 0;
+    let only_ended = flow.guessed
+        && EPHEMERAL.contains(&flow.server_port)
+        && is_over
+        && (flow.client.is_open() || flow.server.is_open());
+    (only_asks && flow.opening() > 0) || (only_ended && flow.time_wait() > 0)
+}
+
 /// A flow, and when it was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownFlow {
@@ -51,6 +70,8 @@ pub struct KnownFlow {
     pub live: bool,
     /// The `last_seen_ms` that the store has.
     pub(crate) saved_ms: Option<u64>,
+    /// Whether it is remembered when it has ended: some reading saw more than [`is_passing`].
+    pub(crate) lasts: bool,
 }
 
 impl KnownFlow {

@@ -1,5 +1,7 @@
 //! The HTTP API and the page. `docs/formats/hub-api.md` is the contract.
 
+use std::{num::NonZeroU32, str::FromStr};
+
 use axum::{
     Json, Router,
     extract::{Query, State, rejection::QueryRejection},
@@ -28,20 +30,37 @@ impl IntoResponse for Problem {
 
 impl From<QueryRejection> for Problem {
     fn from(rejection: QueryRejection) -> Self {
-        Self(StatusCode::BAD_REQUEST, rejection.body_text())
+        let why = rejection.body_text();
+        let todo = "write ?NAME=VALUE&NAME=VALUE, each name once";
+        Self(StatusCode::BAD_REQUEST, format!("the question is not understood: {why}: {todo}"))
     }
 }
 
 #[derive(Debug, Deserialize)]
 struct GraphQuery {
-    since_ms: Option<u64>,
+    since_ms: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct WalkQuery {
-    of: String,
-    depth: Option<u32>,
-    since_ms: Option<u64>,
+    of: Option<String>,
+    depth: Option<String>,
+    since_ms: Option<String>,
+}
+
+fn since_ms(text: Option<&str>) -> Result<Option<u64>, Problem> {
+    number("since_ms", "in milliseconds since 1970, for example 1795222800000", text)
+}
+
+/// A number of a query, or an error that says what it should be.
+fn number<T: FromStr>(name: &str, kind: &str, text: Option<&str>) -> Result<Option<T>, Problem> {
+    let parse = |text: &str| {
+        text.parse().map_err(|_| {
+            let why = format!("{name} is a whole number {kind}, not {text:?}");
+            Problem(StatusCode::BAD_REQUEST, why)
+        })
+    };
+    text.map(parse).transpose()
 }
 
 impl Hub {
@@ -87,7 +106,7 @@ async fn graph(
     State(hub): State<Hub>,
     query: Result<Query<GraphQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let Query(GraphQuery { since_ms }) = query?;
+    let since_ms = since_ms(query?.0.since_ms.as_deref())?;
     aside(move || spell(&hub.graph(since_ms).reply())).await?.map(json)
 }
 
@@ -106,12 +125,18 @@ async fn dependencies(
 }
 
 async fn walk(hub: Hub, query: WalkQuery, direction: Direction) -> Result<Response, Problem> {
+    let of = query.of.filter(|of| !of.is_empty()).ok_or_else(|| {
+        let why = "the question does not say of what: add ?of=NAME, where NAME is a node's id, a \
+                   name, an address or ADDRESS:PORT";
+        Problem(StatusCode::BAD_REQUEST, why.to_owned())
+    })?;
+    let depth = number("depth", "from 1", query.depth.as_deref())?.map(NonZeroU32::get);
+    let since_ms = since_ms(query.since_ms.as_deref())?;
     let work = move || {
-        let graph = hub.graph(query.since_ms);
-        let selection = graph
-            .select(&query.of)
-            .map_err(|error| Problem(StatusCode::NOT_FOUND, error.to_string()))?;
-        spell(&graph.walk_reply(&graph.walk(&selection, direction, query.depth)))
+        let graph = hub.graph(since_ms);
+        let selection =
+            graph.select(&of).map_err(|error| Problem(StatusCode::NOT_FOUND, error.to_string()))?;
+        spell(&graph.walk_reply(&graph.walk(&selection, direction, depth)))
     };
     aside(work).await?.map(json)
 }

@@ -13,7 +13,7 @@ use crate::{
     graph::Graph,
     identity::Users,
     live::{Delta, Limits, Live, Reading, is_due},
-    store::{Description, Rows, Store, StoreError},
+    store::{Rows, Store, StoreError},
 };
 
 /// How far back a graph goes if nobody says otherwise, in milliseconds.
@@ -70,7 +70,8 @@ pub(crate) struct Update {
 
 /// What only whoever brings a reading needs.
 struct Writer {
-    store: Box<dyn Store>,
+    /// `None` once the hub is closed.
+    store: Option<Box<dyn Store>>,
     limits: Limits,
     saved_ms: u64,
     forgot_ms: u64,
@@ -95,7 +96,7 @@ impl Hub {
         live.restore(store.load(0, limits.flows_max)?);
         // As if the clock had been set back: everything is due with the first reading.
         let (saved_ms, forgot_ms) = (u64::MAX, u64::MAX);
-        let writer = Writer { store, limits, saved_ms, forgot_ms, has_failed: false };
+        let writer = Writer { store: Some(store), limits, saved_ms, forgot_ms, has_failed: false };
         let (events, _) = broadcast::channel(EVENTS_MAX);
         Ok(Self {
             inner: Arc::new(Inner {
@@ -151,21 +152,19 @@ impl Hub {
         self.write(&mut writer, &rows)
     }
 
-    /// Saves everything and ends all streams of events, so that a server can end.
+    /// Saves everything, closes the store, and ends all streams of events, so that a server can
+    /// end. Readings that come later change the map, and are saved nowhere.
     ///
     /// # Errors
-    /// If the store cannot be written; the streams are ended all the same.
+    /// If the store cannot be written; it is closed and the streams are ended all the same.
     pub fn close(&self) -> Result<(), StoreError> {
         lock(&self.inner.events).take();
-        self.flush()
-    }
-
-    /// What the store says about itself.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn describe_store(&self) -> Result<Description, StoreError> {
-        self.writer().store.describe()
+        let mut writer = self.writer();
+        let rows = self.live().outdated();
+        let saved = self.write(&mut writer, &rows);
+        // Other handles may live on, and a store is tidy only when it is dropped.
+        writer.store = None;
+        saved
     }
 
     /// The events from now on, as JSON; `None` once the hub is closed.
@@ -191,6 +190,9 @@ impl Hub {
     }
 
     fn save(&self, writer: &mut Writer, delta: &Delta, now_ms: u64) {
+        if writer.store.is_none() {
+            return;
+        }
         let is_due = is_due(writer.saved_ms, now_ms, SAVE_MS);
         let rows = if is_due {
             self.live().outdated()
@@ -202,10 +204,11 @@ impl Hub {
         if is_due {
             writer.saved_ms = now_ms;
         }
-        let mut result = self.write(writer, &rows);
+        // Without rows it is still worth asking whether the store is there.
+        let mut result =
+            if is_due || !rows.is_empty() { self.write(writer, &rows) } else { Ok(()) };
         if result.is_ok() && is_due_to_forget(writer, now_ms) {
-            let before_ms = now_ms.saturating_sub(writer.limits.retention_ms);
-            result = writer.store.forget(before_ms, writer.limits.flows_max).map(|_| ());
+            result = forget(writer, now_ms);
         }
         writer.has_failed = result.is_err();
         let warning = result
@@ -215,11 +218,17 @@ impl Hub {
     }
 
     fn write(&self, writer: &mut Writer, rows: &Rows) -> Result<(), StoreError> {
-        if rows.is_empty() {
-            return Ok(());
+        let Some(store) = &mut writer.store else { return Ok(()) };
+        match store.save(rows) {
+            Ok(()) => self.live_mut().mark_saved(rows),
+            Err(StoreError::Replaced { .. }) => {
+                self.live_mut().mark_unsaved();
+                let everything = self.live().outdated();
+                store.save(&everything)?;
+                self.live_mut().mark_saved(&everything);
+            }
+            Err(error) => return Err(error),
         }
-        writer.store.save(rows)?;
-        self.live_mut().mark_saved(rows);
         Ok(())
     }
 
@@ -234,6 +243,12 @@ impl Hub {
     fn live_mut(&self) -> RwLockWriteGuard<'_, Live> {
         self.inner.live.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn forget(writer: &mut Writer, now_ms: u64) -> Result<(), StoreError> {
+    let Some(store) = &mut writer.store else { return Ok(()) };
+    let before_ms = now_ms.saturating_sub(writer.limits.retention_ms);
+    store.forget(before_ms, writer.limits.flows_max).map(drop)
 }
 
 fn is_due_to_forget(writer: &mut Writer, now_ms: u64) -> bool {

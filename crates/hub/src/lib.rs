@@ -51,5 +51,5 @@ pub use hub::{Config, Hub, WINDOW_MS};
 pub use identity::{Identity, Users, client_of, listener_of, printable, server_of};
 pub use live::{Delta, Limits, Live, Reading, Sorted};
 pub use select::{SelectError, Selection};
-pub use store::{Description, Memory, Rows, SCHEMA_VERSION, Seen, Sqlite, Store, StoreError};
+pub use store::{Memory, Rows, SCHEMA_VERSION, Seen, Sqlite, Store, StoreError};
 pub use walk::{Step, Walk};

@@ -9,11 +9,11 @@ use std::{
     sync::Arc,
 };
 
-use portolan_flow::{Bundle, Flow, Listener};
+use portolan_flow::{Bundle, Flow};
 
 use crate::{
     api::Node,
-    edge::{Edge, KnownFlow, Pair, flow_cmp, forget_counts, pair_of},
+    edge::{Edge, KnownFlow, Pair, flow_cmp, forget_counts, is_passing, pair_of},
     graph::{Graph, Header},
     identity::Users,
 };
@@ -21,12 +21,14 @@ use crate::{
 mod bounds;
 mod delta;
 mod history;
+mod ports;
 mod resolve;
 mod sighting;
 mod sort;
 
 pub use delta::Delta;
 use delta::{Changes, News};
+use ports::Ports;
 use sighting::Sighting;
 use sort::Group;
 pub use sort::Sorted;
@@ -81,7 +83,9 @@ pub struct Live {
     flows: usize,
     live_nodes: HashSet<Arc<str>>,
     live_edges: HashSet<Arc<str>>,
-    listeners: Vec<Listener>,
+    /// The nodes of which only passing flows are known: they go with them.
+    passing_nodes: HashSet<Arc<str>>,
+    listeners: Ports,
     /// A problem of the hub itself, shown beside the warnings of the reading.
     own_warning: Option<String>,
     refreshed_ms: u64,
@@ -135,7 +139,7 @@ impl Live {
     pub fn apply(&mut self, reading: Sorted, now_ms: u64) -> Delta {
         let mut changes = Changes::default();
         self.end_missing(&reading, &mut changes);
-        self.listeners = reading.listeners;
+        self.listeners.see(reading.listeners, now_ms, self.limits.flows_max);
         for (id, sighting) in reading.sightings.into_items() {
             self.see_node(&id, sighting, now_ms, &mut changes);
         }
@@ -170,16 +174,26 @@ impl Live {
             self.live_edges.iter().filter(|&id| !reading.groups.contains(id)).cloned().collect();
         for id in ended {
             self.live_edges.remove(&id);
-            if let Some(edge) = self.edges.get_mut(&id) {
-                Arc::make_mut(edge).flows.iter_mut().for_each(end_flow);
-                changes.edge(id);
+            let Some(edge) = self.edges.get_mut(&id) else { continue };
+            let edge = Arc::make_mut(edge);
+            edge.flows.iter_mut().for_each(end_flow);
+            let dropped = take_passed(edge);
+            if edge.flows.is_empty() {
+                self.edges.remove(&id);
+                changes.remove_edge(Arc::clone(&id));
+            } else {
+                changes.edge(Arc::clone(&id));
             }
+            self.forget_pairs(&id, dropped);
         }
         let ended: Vec<_> =
             self.live_nodes.iter().filter(|&id| !reading.sightings.contains(id)).cloned().collect();
         for id in ended {
             self.live_nodes.remove(&id);
-            if let Some(node) = self.nodes.get_mut(&id) {
+            if self.passing_nodes.remove(&id) {
+                self.nodes.remove(&id);
+                changes.remove_node(id);
+            } else if let Some(node) = self.nodes.get_mut(&id) {
                 let node = Arc::make_mut(node);
                 node.live = false;
                 node.pids.clear();
@@ -189,11 +203,15 @@ impl Live {
     }
 
     fn see_node(&mut self, id: &Arc<str>, seen: Sighting, now_ms: u64, changes: &mut Changes) {
+        let lasts = seen.lasts;
         if let Some(node) = self.nodes.get_mut(id) {
             let node = Arc::make_mut(node);
             node.last_seen_ms = node.last_seen_ms.max(now_ms);
             node.first_seen_ms = node.first_seen_ms.min(now_ms);
             let was_live = node.live;
+            if lasts {
+                self.passing_nodes.remove(id);
+            }
             if seen.update(node) {
                 changes.node(Arc::clone(id));
             }
@@ -201,11 +219,14 @@ impl Live {
                 return;
             }
         } else {
-            if !self.has_room_for_node(changes) {
+            if !self.has_room_for_node(lasts, changes) {
                 changes.refused += 1;
                 return;
             }
             self.nodes.insert(Arc::clone(id), Arc::new(seen.into_node(now_ms)));
+            if !lasts {
+                self.passing_nodes.insert(Arc::clone(id));
+            }
             changes.node(Arc::clone(id));
         }
         self.live_nodes.insert(Arc::clone(id));
@@ -216,12 +237,14 @@ impl Live {
             changes.refused += group.flows.len() as u64;
             return;
         }
-        let (fresh, mut is_changed) = match self.edges.get_mut(&id) {
+        let Updated { fresh, passed, mut is_changed } = match self.edges.get_mut(&id) {
             Some(edge) => update_flows(Arc::make_mut(edge), group.flows, now_ms),
-            None => (group.flows, false),
+            None => Updated { fresh: group.flows, ..Updated::default() },
         };
+        self.forget_pairs(&id, passed);
         for flow in fresh {
-            if !self.has_room_for_flow(changes) {
+            let lasts = !is_passing(&flow);
+            if !self.has_room_for_flow(lasts, changes) {
                 changes.refused += 1;
                 continue;
             }
@@ -232,6 +255,7 @@ impl Live {
                 last_seen_ms: now_ms,
                 live: true,
                 saved_ms: None,
+                lasts,
             };
             self.insert_flow(&id, &group.client, &group.server, known);
         }
@@ -294,9 +318,24 @@ fn end_flow(known: &mut KnownFlow) {
     forget_counts(&mut known.flow);
 }
 
-/// Brings the flows of an edge up to date; returns those that it does not have yet, and whether
-/// anything but time changed.
-fn update_flows(edge: &mut Edge, seen: Vec<Flow>, now_ms: u64) -> (Vec<Flow>, bool) {
+/// Takes out the flows that have ended and are not remembered.
+fn take_passed(edge: &mut Edge) -> Vec<KnownFlow> {
+    edge.flows.extract_if(.., |known| !known.live && !known.lasts).collect()
+}
+
+/// What became of the flows of an edge.
+#[derive(Debug, Default)]
+struct Updated {
+    /// Those that it does not have yet.
+    fresh: Vec<Flow>,
+    /// Those that were taken out.
+    passed: Vec<KnownFlow>,
+    /// Whether anything but time changed.
+    is_changed: bool,
+}
+
+/// Brings the flows of an edge up to date, as far as it has them.
+fn update_flows(edge: &mut Edge, seen: Vec<Flow>, now_ms: u64) -> Updated {
     let mut fresh = Vec::new();
     let mut is_changed = false;
     let mut is_seen = vec![false; edge.flows.len()];
@@ -311,6 +350,7 @@ fn update_flows(edge: &mut Edge, seen: Vec<Flow>, now_ms: u64) -> (Vec<Flow>, bo
         known.live = true;
         known.last_seen_ms = known.last_seen_ms.max(now_ms);
         known.first_seen_ms = known.first_seen_ms.min(now_ms);
+        known.lasts |= !is_passing(&flow);
         known.flow = flow;
     }
     for (known, is_seen) in edge.flows.iter_mut().zip(is_seen) {
@@ -319,7 +359,7 @@ fn update_flows(edge: &mut Edge, seen: Vec<Flow>, now_ms: u64) -> (Vec<Flow>, bo
             is_changed = true;
         }
     }
-    (fresh, is_changed)
+    Updated { fresh, passed: take_passed(edge), is_changed }
 }
 
 #[cfg(test)]

@@ -45,21 +45,6 @@ impl Rows {
     }
 }
 
-/// What a store says about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Description {
-    /// Where it is, for people.
-    pub location: String,
-    /// The version of its format.
-    pub version: u32,
-    /// The number of edges.
-    pub edges: u64,
-    /// The number of listening ports.
-    pub listeners: u64,
-    /// The space it takes, in bytes; 0 where that cannot be told.
-    pub bytes: u64,
-}
-
 /// Keeps the history. Times are milliseconds since the Unix epoch.
 pub trait Store: Send {
     /// The rows last seen at or after `since_ms`: at most `rows_max` edges and as many
@@ -75,6 +60,8 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// If the store cannot be written; nothing was saved then, and the call can be repeated.
+    /// [`StoreError::Replaced`]: what was saved before is gone as well, and the store is ready to
+    /// be given everything again.
     fn save(&mut self, rows: &Rows) -> Result<(), StoreError>;
 
     /// Drops the rows last seen before `before_ms`, and the oldest ones where there are more than
@@ -83,12 +70,6 @@ pub trait Store: Send {
     /// # Errors
     /// If the store cannot be written; nothing was dropped then.
     fn forget(&mut self, before_ms: u64, rows_max: usize) -> Result<u64, StoreError>;
-
-    /// Says what it is and how much it holds.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    fn describe(&self) -> Result<Description, StoreError>;
 }
 
 /// What every error ends with.
@@ -102,6 +83,39 @@ pub enum StoreError {
     NotAFile {
         /// The store's file.
         path: PathBuf,
+    },
+    /// The path is a symbolic link.
+    #[error(
+        "{} is a symbolic link, which could lead the history to where others read it: give the \
+         path that it leads to, or {ADVICE}", path.display()
+    )]
+    Link {
+        /// The store's file, or a journal of it.
+        path: PathBuf,
+    },
+    /// The file is another user's, who could read the history.
+    #[error(
+        "{} belongs to the user with id {owner}, who could read the history, and portolan runs as \
+         {user}: chown it to {user} if it is a history of yours, or {ADVICE}", path.display()
+    )]
+    OtherOwner {
+        /// The store's file, or a journal of it.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+        /// As whom this program runs.
+        user: u32,
+    },
+    /// The file's mode lets others read or write the history.
+    #[error(
+        "{} has mode {mode:04o}, which lets other users read or change the history: chmod 600 it, \
+         or {ADVICE}", path.display()
+    )]
+    NotPrivate {
+        /// The store's file, or a journal of it.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
     },
     /// The file holds something else.
     #[error("{} is not an SQLite database, and is left as it is: {ADVICE}", path.display())]
@@ -158,6 +172,15 @@ pub enum StoreError {
         dir: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// The file that was opened is not there any more. What is there now is in use from here on.
+    #[error(
+        "{} was removed or replaced while it was in use, and begins anew: {ADVICE}",
+        path.display()
+    )]
+    Replaced {
+        /// The store's file.
+        path: PathBuf,
     },
     /// Reading or writing failed; it may work again later.
     #[error("{}: {doing}: {source}: {ADVICE}", path.display())]

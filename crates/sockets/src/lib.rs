@@ -9,7 +9,8 @@
 //! `filter/tokens.rs`, `filter/names.rs`, `filter/parse.rs`, `filter/parse/address.rs`,
 //! `filter/error.rs`, `filter/evaluate.rs`, `filter/bytecode.rs`, `filter/bytecode/tree.rs`),
 //! `diag.rs` (`diag/message.rs`, `diag/info.rs`), `procfs.rs` (`procfs/line.rs`), `owner.rs`
-//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `place.rs`, `snapshot.rs`.
+//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `place.rs`, `snapshot.rs`
+//! (`snapshot/memory.rs`, `snapshot/observer.rs`, `snapshot/warnings.rs`).
 
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,10 @@ pub mod cgroup;
 mod names;
 mod walk;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use portolan_flow::Process;
 
@@ -23,6 +26,11 @@ pub struct Holder {
     pub pid: u32,
     /// What it is.
     pub process: Arc<Process>,
+}
+
+/// The name of a process, as a [`Holder`] has it.
+pub(crate) fn name_of(pid: u32) -> Option<String> {
+    names::read(pid).map(|process| process.name)
 }
 
 /// The holders of all sockets, as of the last [`Owners::walk`].
@@ -42,8 +50,9 @@ impl Owners {
     /// Walks over the descriptors of all processes, on a few threads.
     ///
     /// # Errors
-    /// When `/proc` cannot be read at all. Processes that vanish or refuse are skipped; those that
-    /// refuse are counted in [`Owners::hidden_processes`].
+    /// When `/proc` cannot be read at all, or the means are missing (`EMFILE`, `ENFILE`, `ENOMEM`).
+    /// Processes that vanish or refuse are skipped; those that refuse are counted in
+    /// [`Owners::hidden_processes`].
     pub fn walk(&mut self) -> Result<(), Error> {
         self.walked = walk::walk().map_err(Error::system("walk over the processes", "/proc"))?;
         // Names are read again: a process may have called exec(), or its id may be another's now.
@@ -69,12 +78,16 @@ impl Owners {
     }
 
     /// Who holds the socket with this inode number. Of several processes that share it, the one
-    /// with the lowest id, which opened it before the others inherited it; but PID 1 only if it is
-    /// alone, since systemd keeps the sockets that it passes on.
+    /// with the lowest id, which opened it before the others inherited it; but PID 1 and the
+    /// systemd of a user only if they are alone, since they keep the sockets that they pass on.
+    /// Nobody if the process ended since the walk.
     pub fn holder(&mut self, inode: u32) -> Option<Holder> {
         let pid = *self.walked.holders.get(&inode)?;
-        let process = self.processes.entry(pid).or_insert_with(|| Arc::new(names::read(pid)));
-        Some(Holder { pid, process: process.clone() })
+        let process = match self.processes.entry(pid) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(vacant) => vacant.insert(Arc::new(names::read(pid)?)).clone(),
+        };
+        Some(Holder { pid, process })
     }
 
     /// How many processes would not show their descriptors (no CAP_SYS_PTRACE).

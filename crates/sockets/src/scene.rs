@@ -50,6 +50,29 @@ pub fn run_in_own_namespace<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
+/// Set in a process that a test started to run in alone.
+const ALONE: &str = "PORTOLAN_TEST_ALONE";
+
+/// Runs `work` in a process of its own, for what concerns a whole process: `test` is the full name
+/// of the calling test, which that process runs and no other.
+pub fn run_alone(test: &str, work: impl FnOnce()) {
+    if std::env::var_os(ALONE).is_some() {
+        return work();
+    }
+    let run = again(&[test, "--exact", "--nocapture"]).output().expect("this program runs again");
+    let output = String::from_utf8_lossy(&run.stdout);
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{output}{errors}");
+    assert!(output.contains("1 passed"), "there is no test {test}: {output}");
+}
+
+/// This program, to run once more with such arguments.
+fn again(args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("linux has /proc/self/exe"));
+    command.args(args).env(ALONE, "1");
+    command
+}
+
 /// Waits until `done` says so: for what the kernel or another process does on its own.
 #[track_caller]
 pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
@@ -84,13 +107,38 @@ impl Program {
         Self::run("bash", "-c", &format!("{script}\nread -r _"))
     }
 
+    /// A program with a socket, whose inode number it prints, and whose first thread then ends
+    /// while another goes on. Python, because it has threads.
+    #[must_use]
+    pub fn without_leader() -> Self {
+        let script = "import ctypes, os, socket, sys, threading\n\
+                      server = socket.socket()\n\
+                      threading.Thread(target=sys.stdin.readline).start()\n\
+                      print(os.fstat(server.fileno()).st_ino, flush=True)\n\
+                      ctypes.CDLL(None).syscall(ctypes.c_long(SYS_EXIT), ctypes.c_long(0))";
+        let number = if cfg!(target_arch = "x86_64") { "60" } else { "93" };
+        Self::run("python3", "-c", &script.replace("SYS_EXIT", number))
+    }
+
+    /// This program once more, with `first` as its first argument: it runs the test by the name of
+    /// `test`, which waits for its end.
+    #[must_use]
+    pub fn again(first: &str, test: &str) -> Self {
+        Self::start(again(&[first, test, "--exact", "--nocapture"]))
+    }
+
     fn run(program: &str, option: &str, script: &str) -> Self {
-        let mut child = Command::new(program)
-            .args([option, script])
+        let mut command = Command::new(program);
+        command.args([option, script]);
+        Self::start(command)
+    }
+
+    fn start(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("cannot run {program}: {error}"));
+            .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("is piped"));
         Self { child, input, output }

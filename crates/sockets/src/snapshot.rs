@@ -4,18 +4,28 @@
 //! and then read from outside. Holding one keeps its namespace alive, so it is closed as soon as
 //! nothing else shows that the namespace exists.
 
+mod memory;
+mod observer;
+mod warnings;
+
 use std::{
     collections::{HashMap, HashSet},
     net::SocketAddr,
+    time::Instant,
 };
 
-use portolan_flow::{Bundle, Bundler, NetnsId, Observation, Owner, Phase, PortRange, Transport};
+use portolan_flow::{
+    Bundle, Bundler, End, NetnsId, Observation, Owner, Phase, PortRange, Transport,
+};
 use portolan_sys::{limits, user};
 
 use crate::{
     Choice, Coverage, Error, Method, MethodName, Owners, Place, Query, Row, State, choose, method,
-    place,
+    owner, place,
 };
+use memory::Memory;
+use observer::Observers;
+use warnings::Unopened;
 
 /// After so many readings owners are looked up again even if no new socket appeared: a socket may
 /// have been handed from one process to another.
@@ -53,6 +63,8 @@ pub struct Snapshot {
     /// Those of them that certainly exist.
     hidden: HashSet<u32>,
     readings_since_walk: u32,
+    memory: Memory,
+    observers: Observers,
 }
 
 impl Snapshot {
@@ -78,6 +90,8 @@ impl Snapshot {
             unowned: HashSet::new(),
             hidden: HashSet::new(),
             readings_since_walk: READINGS_PER_WALK,
+            memory: Memory::default(),
+            observers: Observers::new(owner::name_of(std::process::id())),
         })
     }
 
@@ -102,13 +116,43 @@ impl Snapshot {
         let hidden = self.follow_namespaces(&mut reading.warnings)?;
         let (places, seen) = self.list(&mut reading)?;
         self.follow_owners(&seen)?;
-        let mut bundler = Bundler::new(self.ephemeral);
-        for socket in seen {
-            bundler.observe(self.observation(&places[socket.place], &socket));
-        }
-        reading.bundle = without_self(bundler.finish());
+        reading.bundle = self.bundle(&places, &seen, Instant::now());
+        reading.warnings.extend(warnings::of_coverage(reading.coverage));
         reading.warnings.extend(self.hidden_warning(hidden));
         Ok(reading)
+    }
+
+    /// Closes the readers in other namespaces: each keeps its namespace alive, though nobody else
+    /// may, until the next reading. For those who read seldom; the next reading opens them again.
+    pub fn release(&mut self) {
+        let here = Place::here().netns;
+        self.readers.retain(|netns, _| *netns == here);
+    }
+
+    fn bundle(&mut self, places: &[Place], seen: &[Seen], now: Instant) -> Bundle {
+        let mut bundler = Bundler::new(self.ephemeral);
+        for socket in seen {
+            let observation = self.observation(&places[socket.place], socket);
+            if observation.phase == Phase::Listening && !self.is_datagram_client(socket) {
+                let bound = (socket.netns, socket.transport, socket.local);
+                self.memory.listens(bound, listening_end(&observation), now);
+            }
+            bundler.observe(observation);
+        }
+        let connected = seen.iter().filter(|socket| socket.phase != Phase::Listening);
+        let ports = connected.map(|socket| (socket.netns, socket.transport, socket.local.port()));
+        self.memory.used(ports, now);
+        self.memory.keep_namespaces(|netns| self.readers.contains_key(&netns));
+        self.memory.tell(&mut bundler, now);
+        if self.readings_since_walk == 0 {
+            self.observers.forget();
+        }
+        self.observers.without(bundler.finish())
+    }
+
+    /// Those come and go with every question that they ask.
+    fn is_datagram_client(&self, socket: &Seen) -> bool {
+        socket.transport == Transport::Udp && self.ephemeral.contains(socket.local.port())
     }
 
     /// Opens a reader in every new namespace and closes those of namespaces that are gone.
@@ -120,22 +164,17 @@ impl Snapshot {
         let here = found.places.first().map(|place| place.netns);
         let alive: HashSet<NetnsId> = found.places.iter().map(|place| place.netns).collect();
         self.readers.retain(|netns, _| alive.contains(netns));
-        let mut refused = 0;
+        let mut unopened = Unopened::default();
         for place in found.places {
             if Some(place.netns) == here || self.readers.contains_key(&place.netns) {
                 continue;
             }
             match method::open(self.choice.method, &place) {
                 Ok(reader) => drop(self.readers.insert(place.netns, (place, reader))),
-                Err(_) => refused += 1,
+                Err(error) => unopened.add(error),
             }
         }
-        if refused > 0 {
-            warnings.push(format!(
-                "{refused} other network namespaces (containers) cannot be entered: \
-                 run as root, or grant CAP_SYS_ADMIN and CAP_SYS_PTRACE"
-            ));
-        }
+        warnings.extend(unopened.warnings());
         Ok(found.hidden_processes)
     }
 
@@ -144,8 +183,17 @@ impl Snapshot {
         let (mut places, mut seen) = (Vec::new(), Vec::new());
         let mut gone = Vec::new();
         for (netns, (place, reader)) in &mut self.readers {
-            let mut keep = |row: &Row| seen.extend(Seen::of(row, places.len(), *netns));
-            match read_both(reader.as_mut(), &mut keep) {
+            let before = seen.len();
+            let mut again = |seen: &mut Vec<Seen>| {
+                seen.truncate(before);
+                let mut keep = |row: &Row| seen.extend(Seen::of(row, places.len(), *netns));
+                read_both(reader.as_mut(), &mut keep)
+            };
+            let mut listed = again(&mut seen);
+            if listed.as_ref().is_ok_and(|coverage| coverage.torn) {
+                listed = again(&mut seen);
+            }
+            match listed {
                 Ok(coverage) => reading.coverage.add(coverage),
                 Err(error) if *netns == here => return Err(error),
                 Err(error) => {
@@ -297,14 +345,11 @@ fn phase(row: &Row) -> Option<Phase> {
     }
 }
 
-/// The observer is not part of what it observes: its page and the browser that looks at it would
-/// be on every map.
-fn without_self(mut bundle: Bundle) -> Bundle {
-    let own = std::process::id();
-    let is_own = |end: &portolan_flow::End| end.pids.as_slice().contains(&own);
-    bundle.flows.retain(|flow| !is_own(&flow.client) && !is_own(&flow.server));
-    bundle.listeners.retain(|listener| !is_own(&listener.end));
-    bundle
+/// What is remembered of a listener: its process may be gone by then.
+fn listening_end(seen: &Observation) -> End {
+    let namespace = Some(seen.namespace.clone());
+    let owner = seen.owner.clone();
+    End { namespace, owner, ..End::unobserved(seen.local.ip()) }
 }
 
 #[cfg(test)]

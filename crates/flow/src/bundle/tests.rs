@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::{
     collection::{btree_set, vec},
@@ -15,6 +15,8 @@ use crate::{
     },
 };
 
+mod memory;
+mod overlap;
 mod rules;
 
 fn bundle(sockets: &[Observation]) -> Bundle {

@@ -285,3 +285,48 @@ fn ports_and_transports_stay_apart() {
     let other = Flow { server_port: 6432, ..tcp.clone() };
     assert_eq!(fold(vec![other.clone(), udp.clone(), tcp.clone()]), [tcp, udp, other]);
 }
+
+fn in_namespace(name: &str, end: End) -> End {
+    End { namespace: Some(Namespace::new(name)), ..end }
+}
+
+/// Two pairs of namespaces with the same addresses and no way from one to the other.
+#[test]
+fn a_half_is_not_completed_by_the_other_pair_with_its_addresses() {
+    let left = edge(in_namespace("netns:c1", client("curl")), elsewhere("10.0.0.2"), 1, 0);
+    let client2 = in_namespace("netns:c2", client("curl"));
+    let server2 = in_namespace("netns:s2", server("nginx"));
+    let other = edge(client2, server2.clone(), 1, 1);
+    let flows = vec![left.clone(), other];
+    assert_eq!(fold(flows.clone()), flows);
+
+    // The same seen from a server whose client is gone.
+    let server1 = in_namespace("netns:s1", server("nginx"));
+    let left = edge(elsewhere("10.0.0.1"), server1.clone(), 0, 1);
+    let flows = vec![left, flows[1].clone()];
+    assert_eq!(fold(flows.clone()), flows);
+
+    // Only another port shows that the address is used twice.
+    let call = edge(in_namespace("netns:c1", client("curl")), elsewhere("10.0.0.2"), 1, 0);
+    let bound = edge(elsewhere("10.0.0.1"), server2, 0, 1);
+    let third = edge(elsewhere("10.0.0.3"), server1, 0, 1);
+    let flows = vec![call, bound, Flow { server_port: 6000, ..third }];
+    assert!(fold(flows).iter().all(|flow| flow.side() != "both"));
+}
+
+/// What is certain about two namespaces lets their halves find each other.
+#[test]
+fn halves_of_namespaces_that_are_known_to_be_joined_are_completed() {
+    let of = |n: u8| {
+        let client = in_namespace(&format!("netns:c{n}"), client("curl"));
+        (client, in_namespace(&format!("netns:s{n}"), server("nginx")))
+    };
+    let ((client1, server1), (client2, server2)) = (of(1), of(2));
+    let folded = fold(vec![
+        edge(client1.clone(), server1.clone(), 1, 1),
+        edge(client2.clone(), server2.clone(), 1, 1),
+        edge(client1.clone(), elsewhere("10.0.0.2"), 2, 0),
+        edge(elsewhere("10.0.0.1"), server2.clone(), 0, 3),
+    ]);
+    assert_eq!(folded, [edge(client1, server1, 3, 1), edge(client2, server2, 1, 4)]);
+}

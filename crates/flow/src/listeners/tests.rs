@@ -62,15 +62,25 @@ fn an_address_of_two_namespaces_leads_to_neither() {
     let mut listeners = listening(&[end("0.0.0.0", process("a"))]);
     listeners.learn_local(1, ip("10.0.0.1"));
     listeners.learn_local(1, ip("10.0.0.1"));
-    let from = |listeners: &Listeners, netns, at: &str| {
-        listeners.reached_from(netns, Transport::Tcp, socket(at)).is_some()
-    };
-    assert!(from(&listeners, 2, "10.0.0.1:80"));
-    assert!(!from(&listeners, 2, "10.0.0.2:80"), "an address of nobody");
-    assert!(!from(&listeners, 2, "127.0.0.1:80"), "loopback of another namespace");
+    let from =
+        |listeners: &Listeners, netns, at: &str| listeners.home(netns, ip("10.9.9.9"), ip(at));
+    assert_eq!(from(&listeners, 2, "10.0.0.1"), Some(1));
+    assert_eq!(from(&listeners, 2, "10.0.0.2"), None, "an address of nobody");
+    assert_eq!(from(&listeners, 2, "127.0.0.1"), Some(2), "loopback stays inside");
     listeners.learn_local(3, ip("10.0.0.1"));
-    assert!(!from(&listeners, 2, "10.0.0.1:80"));
-    assert!(from(&listeners, 1, "10.0.0.1:80"), "its own address");
+    assert_eq!(from(&listeners, 2, "10.0.0.1"), None);
+    assert_eq!(from(&listeners, 1, "10.0.0.1"), Some(1), "its own address");
+}
+
+#[test]
+fn from_an_address_of_two_namespaces_no_other_is_reached() {
+    let mut listeners = listening(&[end("0.0.0.0", process("a"))]);
+    listeners.learn_local(1, ip("10.0.0.1"));
+    listeners.learn_local(2, ip("10.0.0.2"));
+    let reached = |listeners: &Listeners| listeners.home(2, ip("10.0.0.2"), ip("10.0.0.1"));
+    assert_eq!(reached(&listeners), Some(1));
+    listeners.learn_local(3, ip("10.0.0.2"));
+    assert_eq!(reached(&listeners), None);
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn questions_are_answered() {
     assert_eq!(answer["steps"].as_array().map(Vec::len), Some(2));
     let needs = served.get("/api/v1/dependencies?of=process%3Apsql").json();
     assert_eq!(needs["steps"][0]["node"], root);
-    let none = served.get("/api/v1/dependents?of=%3A5432&depth=0").json();
+    let none = served.get("/api/v1/dependencies?of=%3A5432&depth=1&since_ms=0").json();
     assert_eq!(none["steps"], serde_json::json!([]));
 }
 
@@ -174,6 +174,19 @@ fn bad_questions_are_errors_in_json() {
         let answer = served.get(path);
         assert_eq!(answer.status, 400, "{path}");
         assert!(!answer.error().is_empty());
+    }
+    for (path, text) in [
+        ("dependents?of=psql&depth=x", "depth is a whole number from 1, not \"x\""),
+        ("dependents?of=psql&depth=0", "depth is a whole number from 1, not \"0\""),
+        ("dependencies?of=psql&since_ms=-1", "since_ms is a whole number in milliseconds"),
+        ("graph?since_ms=", "since_ms is a whole number in milliseconds since 1970"),
+        ("dependents?depth=2", "add ?of=NAME"),
+        ("dependents?of=", "add ?of=NAME"),
+        ("dependents?of=a&of=b", "each name once"),
+    ] {
+        let answer = served.get(&format!("/api/v1/{path}"));
+        assert_eq!(answer.status, 400, "{path}");
+        assert!(answer.error().contains(text), "{path}: {}", answer.error());
     }
     for path in ["/api", "/api/", "/api/v1", "/api/v2/graph", "/api/v1/graph/x"] {
         let answer = served.get(path);

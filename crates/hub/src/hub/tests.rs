@@ -34,7 +34,11 @@ struct Moody {
 
 impl Moody {
     fn edges(&self) -> u64 {
-        lock(&self.memory).describe().expect("memory does not fail").edges
+        self.rows().edges.len() as u64
+    }
+
+    fn rows(&self) -> Rows {
+        lock(&self.memory).load(0, 1_000).expect("memory does not fail")
     }
 
     fn saves(&self) -> usize {
@@ -65,10 +69,6 @@ impl Store for Moody {
         self.check()?;
         lock(&self.memory).forget(before_ms, rows_max)
     }
-
-    fn describe(&self) -> Result<Description, StoreError> {
-        lock(&self.memory).describe()
-    }
 }
 
 fn moody() -> (Hub, Moody) {
@@ -95,6 +95,30 @@ fn what_is_new_is_saved_at_once_and_times_every_ten_seconds() {
     ingest(&hub, vec![from("a")], 12_000);
     hub.close().expect("memory does not fail");
     assert_eq!(last(&store), 12_000);
+}
+
+#[test]
+fn listeners_are_saved_like_edges() {
+    let (hub, store) = moody();
+    let ingest = |ports: &[u16], now_ms: u64| {
+        let listeners = ports.iter().map(|&port| listener(postgres(), port)).collect();
+        hub.ingest(bundle(vec![], listeners), now_ms, Vec::new(), "test");
+        let row = |row: &crate::Seen<_>| {
+            let portolan_flow::Listener { port, .. } = row.what;
+            (port, row.first_seen_ms, row.last_seen_ms)
+        };
+        let mut rows: Vec<_> = store.rows().listeners.iter().map(row).collect();
+        rows.sort_unstable();
+        rows
+    };
+    assert_eq!(ingest(&[1], 1_000), [(1, 1_000, 1_000)]);
+    assert_eq!(ingest(&[1, 2], 2_000), [(1, 1_000, 1_000), (2, 2_000, 2_000)], "at once");
+    ingest(&[1, 2], 3_000);
+    assert_eq!(store.saves(), 2, "nothing is new");
+    // One that has ended gets its last time, and is then left alone.
+    assert_eq!(ingest(&[2], 4_000), [(1, 1_000, 1_000), (2, 2_000, 2_000)]);
+    assert_eq!(ingest(&[2], 11_000), [(1, 1_000, 3_000), (2, 2_000, 11_000)]);
+    assert!(hub.live().outdated().is_empty(), "what has not changed is not written again");
 }
 
 #[test]
@@ -151,8 +175,70 @@ fn history_is_there_after_a_restart() {
     };
     assert_eq!(&*walk(&graph).steps[0].node, "process:psql");
     assert!(!graph.edges()[0].live());
-    let about = hub.describe_store().expect("describe");
-    assert_eq!((about.edges, about.location), (1, path.display().to_string()));
+}
+
+#[test]
+fn a_closed_store_is_one_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("map.db");
+    let hub = Hub::open(config(), Box::new(Sqlite::open(&path).expect("open"))).expect("load");
+    let other_handle = hub.clone();
+    ingest(&hub, vec![from("psql")], 1_000);
+    hub.close().expect("close");
+    assert!(!path.with_file_name("map.db-wal").exists());
+    let copy = dir.path().join("copy.db");
+    std::fs::copy(&path, &copy).expect("copy");
+    let rows = Sqlite::open(&copy).and_then(|mut store| store.load(0, 9)).expect("load");
+    assert_eq!((rows.edges.len(), rows.listeners.len()), (1, 1));
+
+    // A reading that was under way still changes the map.
+    let late = ingest(&other_handle, vec![from("late")], 2_000);
+    assert!(late.warnings.is_empty() && !late.edges.is_empty());
+    ingest(&other_handle, vec![from("late")], 20_000);
+    other_handle.flush().expect("nothing to do");
+    other_handle.close().expect("nothing to do");
+    let rows = Sqlite::open(&path).and_then(|mut store| store.load(0, 9)).expect("load");
+    assert_eq!(rows.edges.len(), 1);
+}
+
+#[test]
+fn history_goes_on_when_its_file_is_removed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("map.db");
+    let open = || Hub::open(config(), Box::new(Sqlite::open(&path).expect("open"))).expect("load");
+    let hub = open();
+    ingest(&hub, vec![from("earlier")], 1_000);
+    hub.close().expect("close");
+    let hub = open();
+    ingest(&hub, vec![from("now")], 2_000);
+    std::fs::remove_file(&path).expect("remove");
+    for at in 3..=12 {
+        let delta = ingest(&hub, vec![from("now")], at * 1_000);
+        assert!(delta.warnings.is_empty(), "{delta:?}");
+    }
+    let rows = || Sqlite::open(&path).and_then(|mut store| store.load(0, 9)).expect("load");
+    assert_eq!((rows().edges.len(), rows().listeners.len()), (2, 1), "while it runs");
+
+    // Also at the end, where nothing is new.
+    std::fs::remove_file(&path).expect("remove");
+    hub.close().expect("close");
+    assert_eq!((rows().edges.len(), rows().listeners.len()), (2, 1));
+}
+
+#[test]
+fn a_file_that_cannot_be_made_again_is_a_warning_and_an_error_at_the_end() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("state/map.db");
+    let store = Sqlite::open(&path).expect("open");
+    let hub = Hub::open(config(), Box::new(store)).expect("load");
+    ingest(&hub, vec![from("psql")], 1_000);
+    std::fs::remove_dir_all(dir.path().join("state")).expect("remove");
+    std::fs::write(dir.path().join("state"), "in the way").expect("write");
+    ingest(&hub, vec![from("psql")], 11_000);
+    let delta = ingest(&hub, vec![from("psql")], 12_000);
+    assert!(delta.warnings[0].contains("the history is not being saved"), "{delta:?}");
+    let error = hub.close().expect_err("not saved");
+    assert!(error.to_string().contains("state"), "{error}");
 }
 
 #[test]

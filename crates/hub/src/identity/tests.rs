@@ -94,6 +94,11 @@ fn printable_text_has_no_control_characters() {
     assert_eq!(printable("nginx"), "nginx");
     assert_eq!(printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\u{a}");
     assert_eq!(printable("\u{202e}x"), "\\u{202e}x");
+    // They change the direction of what follows, or make two names that look the same.
+    for c in "\u{61c}\u{200b}\u{200d}\u{200e}\u{200f}\u{2060}\u{2064}\u{2069}\u{feff}".chars() {
+        assert_eq!(printable(&format!("a{c}b")), format!("a{}b", c.escape_unicode()));
+    }
+    assert_eq!(printable("naïve-日本語-\u{1f980}"), "naïve-日本語-\u{1f980}");
 }
 
 proptest! {

@@ -12,15 +12,16 @@ use crate::edge::{Edge, KnownFlow, pair_of};
 const PRUNE_MS: u64 = 60_000;
 
 impl Live {
-    pub(super) fn has_room_for_node(&mut self, changes: &mut Changes) -> bool {
-        if self.nodes.len() >= self.limits.nodes_max {
+    /// What does not last takes the place of nothing.
+    pub(super) fn has_room_for_node(&mut self, lasts: bool, changes: &mut Changes) -> bool {
+        if lasts && self.nodes.len() >= self.limits.nodes_max {
             self.make_room(changes);
         }
         self.nodes.len() < self.limits.nodes_max
     }
 
-    pub(super) fn has_room_for_flow(&mut self, changes: &mut Changes) -> bool {
-        if self.flows >= self.limits.flows_max {
+    pub(super) fn has_room_for_flow(&mut self, lasts: bool, changes: &mut Changes) -> bool {
+        if lasts && self.flows >= self.limits.flows_max {
             self.make_room(changes);
         }
         self.flows < self.limits.flows_max
@@ -130,7 +131,7 @@ impl Live {
     }
 
     /// Takes flows that were removed from an edge out of the index and the count.
-    fn forget_pairs(&mut self, id: &Arc<str>, dropped: Vec<KnownFlow>) {
+    pub(super) fn forget_pairs(&mut self, id: &Arc<str>, dropped: Vec<KnownFlow>) {
         self.flows -= dropped.len();
         for known in dropped {
             let pair = pair_of(&known.flow);

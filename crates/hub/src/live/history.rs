@@ -52,7 +52,8 @@ impl Live {
             }
         }
         let saved_ms = Some(last_seen_ms);
-        let known = KnownFlow { flow, first_seen_ms, last_seen_ms, live: false, saved_ms };
+        let known =
+            KnownFlow { flow, first_seen_ms, last_seen_ms, live: false, saved_ms, lasts: true };
         self.insert_flow(&id.into(), &client.id, &server.id, known);
     }
 
@@ -72,30 +73,26 @@ impl Live {
         Some(id)
     }
 
-    /// The flows among `edges` that the store has never seen.
+    /// The flows among `edges`, and the listeners, that the store has never seen.
     #[must_use]
     pub fn unsaved(&self, edges: &[Arc<Edge>]) -> Rows {
-        let fresh = |known: &&KnownFlow| known.saved_ms.is_none();
+        let fresh = |known: &&KnownFlow| known.lasts && known.saved_ms.is_none();
         let rows = edges.iter().flat_map(|edge| &edge.flows).filter(fresh).map(row);
-        Rows { edges: rows.collect(), listeners: Vec::new() }
+        Rows { edges: rows.collect(), listeners: self.listeners.unsaved() }
     }
 
-    /// Everything that the store does not have, or has with an older time; and the listeners.
+    /// Everything that the store does not have, or has with an older time.
     #[must_use]
     pub fn outdated(&self) -> Rows {
-        let outdated = |known: &&KnownFlow| known.saved_ms != Some(known.last_seen_ms);
+        let outdated =
+            |known: &&KnownFlow| known.lasts && known.saved_ms != Some(known.last_seen_ms);
         let flows = self.edges.values().flat_map(|edge| &edge.flows).filter(outdated).map(row);
-        let now_ms = self.now_ms();
-        let listeners = self.listeners.iter().map(|listener| Seen {
-            what: listener.clone(),
-            first_seen_ms: now_ms,
-            last_seen_ms: now_ms,
-        });
-        Rows { edges: flows.collect(), listeners: listeners.collect() }
+        Rows { edges: flows.collect(), listeners: self.listeners.outdated() }
     }
 
     /// Notes that the store has these rows now.
     pub fn mark_saved(&mut self, rows: &Rows) {
+        self.listeners.mark_saved(&rows.listeners);
         for row in &rows.edges {
             let flow = &row.what;
             let client = client_of(flow, &self.users).id;
@@ -107,6 +104,14 @@ impl Live {
                     flows[at].saved_ms = Some(row.last_seen_ms);
                 }
             }
+        }
+    }
+
+    /// Notes that the store has nothing any more.
+    pub fn mark_unsaved(&mut self) {
+        self.listeners.mark_unsaved();
+        for edge in self.edges.values_mut() {
+            Arc::make_mut(edge).flows.iter_mut().for_each(|known| known.saved_ms = None);
         }
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Sighting {
     pids: Pids,
     addresses: BTreeSet<IpAddr>,
     listening: BTreeSet<Listening>,
+    /// Whether there is more of it than passing flows.
+    pub lasts: bool,
 }
 
 impl Sighting {
@@ -33,6 +35,7 @@ impl Sighting {
             pids: Pids::default(),
             addresses: BTreeSet::new(),
             listening: BTreeSet::new(),
+            lasts: false,
         }
     }
 
@@ -57,6 +60,7 @@ impl Sighting {
     /// Adds a listening port.
     pub fn listen(&mut self, listener: &Listener) {
         self.see(&listener.end);
+        self.lasts = true;
         if self.listening.len() < LISTENING_MAX {
             self.listening.insert(listening(listener));
         }

@@ -6,7 +6,7 @@ use portolan_flow::{Flow, Listener};
 
 use super::sighting::Sighting;
 use crate::{
-    edge::Edge,
+    edge::{Edge, is_passing},
     identity::{Users, client_of, listener_of, server_of},
 };
 
@@ -76,9 +76,13 @@ impl Sorted {
                 server: Arc::clone(&server.id),
                 flows: Vec::new(),
             });
+            let lasts = !is_passing(&flow);
             for (identity, end) in [(client, &flow.client), (server, &flow.server)] {
                 let id = Arc::clone(&identity.id);
-                sightings.get_or_insert(&id, || Sighting::new(identity)).see(end);
+                let sighting: &mut Sighting =
+                    sightings.get_or_insert(&id, || Sighting::new(identity));
+                sighting.see(end);
+                sighting.lasts |= lasts;
             }
             group.flows.push(flow);
         }

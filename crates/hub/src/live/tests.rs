@@ -13,6 +13,8 @@ use crate::{
     store::{Memory, Rows, Store},
 };
 
+mod passing;
+
 fn live() -> Live {
     Live::new("h", 1_000, Limits::default(), Users::default())
 }
@@ -151,6 +153,37 @@ fn an_open_end_that_disagrees_stays_open() {
         let mut together = self::live();
         take(&mut together, reading(vec![psql(), other], vec![]), 1_000);
         assert_eq!(together.edges.len(), 2, "{:?}", edge_ids(&together));
+    }
+}
+
+#[test]
+fn an_unanswered_client_does_not_get_the_server_of_another_namespace() {
+    let known = flow(
+        within("netns:c2", process("client2", "10.9.0.2")),
+        within("netns:s2", process("server2", "10.9.0.1")),
+        8080,
+    );
+    let asking = Counters { opening: 1, ..Counters::default() };
+    let phantoms = [process("client1", "10.9.0.2"), process("client2", "10.9.0.2")];
+    for end in phantoms.into_iter().chain([local("10.9.0.2")]) {
+        let mut phantom = flow(within("netns:c1", end), remote("10.9.0.1"), 8080);
+        (phantom.active, phantom.passive) = (asking, Counters::default());
+        // Beside each other, and after each other. Not folded: that is not the hub's.
+        for past in [vec![], vec![known.clone()]] {
+            let mut live = live();
+            let mut now = vec![known.clone(), phantom.clone()];
+            if !past.is_empty() {
+                now.remove(0);
+                take(&mut live, reading(past, vec![]), 1_000);
+            }
+            let bundle = Bundle { flows: now, listeners: vec![] };
+            take(&mut live, Reading { bundle, ..reading(vec![], vec![]) }, 2_000);
+            let ids = edge_ids(&live);
+            assert!(ids.iter().any(|id| id.ends_with(">address:10.9.0.1:8080/tcp")), "{ids:?}");
+            assert_eq!(ids.len(), 2, "{ids:?}");
+            let known = &live.edges["process:client2@netns:c2>process:server2@netns:s2:8080/tcp"];
+            assert_eq!(known.opening(), 0);
+        }
     }
 }
 
@@ -417,6 +450,9 @@ proptest! {
             live.mark_saved(&outdated);
             rows.edges.extend(outdated.edges);
         }
+        // What only passes is not stored, and ends with the readings.
+        let end_ms = live.now_ms() + 1_000;
+        take(&mut live, reading(vec![], vec![]), end_ms);
         let mut store = Memory::new();
         store.save(&rows).expect("memory does not fail");
         let mut after = self::live();

@@ -3,14 +3,17 @@
 //! SQLite is glad to write into whatever it is given: it makes journals beside it, and it takes an
 //! empty header for a new database. So the header is read as plain bytes first
 //! (<https://www.sqlite.org/fileformat.html>, section 1.3), and a file that is not the store's is
-//! never opened by SQLite.
+//! never opened by SQLite. Nor is one that somebody else could read or put in place: the history
+//! says who talks to whom, and a shared directory holds what other users left there.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File, Metadata, OpenOptions},
     io::{self, ErrorKind, Read},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
+
+use rustix::{fs::OFlags, process::geteuid};
 
 use super::{SCHEMA_VERSION, StoreError, schema::APPLICATION_ID};
 
@@ -31,41 +34,111 @@ pub(super) enum Found {
     },
 }
 
+/// What tells a file from another one of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    fn of(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    /// The file that is at `path` now, if there is one.
+    pub fn at(path: &Path) -> Option<Self> {
+        fs::symlink_metadata(path).ok().map(|metadata| Self::of(&metadata))
+    }
+}
+
 /// Finds out what is at `path`, and makes an empty file (mode 0600) if there is nothing, with its
 /// directory (mode 0700). Changes nothing that is there.
-pub(super) fn inspect(path: &Path) -> Result<Found, StoreError> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => return create(path),
-        Err(error) => return Err(directory_error(path, error)),
+pub(super) fn inspect(path: &Path) -> Result<(Found, FileId), StoreError> {
+    let look = || fs::symlink_metadata(path);
+    let metadata = match look() {
+        Err(error) if error.kind() == ErrorKind::NotFound => create(path).and_then(|()| look()),
+        looked => looked,
     };
-    // Opening a named pipe would wait for its other end.
-    if !metadata.is_file() {
-        return Err(StoreError::NotAFile { path: path.to_owned() });
-    }
+    let metadata = metadata.map_err(|source| directory_error(path, source))?;
+    check_type(path, &metadata)?;
     let read_only = |error: io::Error| StoreError::ReadOnly {
         path: path.to_owned(),
         detail: error.to_string(),
     };
-    let file = OpenOptions::new().read(true).write(true).open(path).map_err(read_only)?;
-    if metadata.len() == 0 {
-        return Ok(Found::Empty);
-    }
-    check_header(path, &file, metadata.len())
+    // What is there may have changed since: neither follow a link nor wait for a pipe's other end.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+    let file = file.map_err(read_only)?;
+    let metadata = file.metadata().map_err(read_only)?;
+    check_type(path, &metadata)?;
+    let found = match metadata.len() {
+        0 => Found::Empty,
+        bytes => check_header(path, &file, bytes)?,
+    };
+    check_private(path, &metadata)?;
+    check_journals(path)?;
+    Ok((found, FileId::of(&metadata)))
 }
 
-fn create(path: &Path) -> Result<Found, StoreError> {
-    let dir = directory_of(path);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&dir)
-        .and_then(|()| {
-            // Not `create_new`: another instance may be starting at this very moment.
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
-        })
-        .map_err(|error| directory_error(path, error))?;
-    Ok(Found::Empty)
+fn create(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory_of(path))?;
+    // Follows no link.
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        // Another instance is starting at this very moment.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        opened => opened.map(drop),
+    }
+}
+
+fn check_type(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
+    if metadata.is_symlink() {
+        return Err(StoreError::Link { path: path.to_owned() });
+    }
+    if !metadata.is_file() {
+        return Err(StoreError::NotAFile { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+pub(super) fn check_private(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
+    let path = path.to_owned();
+    let (owner, user) = (metadata.uid(), geteuid().as_raw());
+    if owner != user {
+        return Err(StoreError::OtherOwner { path, owner, user });
+    }
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(StoreError::NotPrivate { path, mode });
+    }
+    Ok(())
+}
+
+/// Refuses journals that somebody else could read or has put beside the file.
+pub(super) fn check_journals(path: &Path) -> Result<(), StoreError> {
+    for journal in journals_of(path) {
+        if let Ok(metadata) = fs::symlink_metadata(&journal) {
+            check_type(&journal, &metadata)?;
+            check_private(&journal, &metadata)?;
+        }
+    }
+    Ok(())
+}
+
+/// The files that SQLite makes beside a database.
+pub(super) fn journals_of(path: &Path) -> [PathBuf; 3] {
+    ["-wal", "-shm", "-journal"].map(|suffix| {
+        let mut journal = path.as_os_str().to_owned();
+        journal.push(suffix);
+        journal.into()
+    })
+}
+
+/// The same path without links in it. To be called when the directory is there.
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
+    let dir = directory_of(path).canonicalize();
+    let dir = dir.map_err(|source| directory_error(path, source))?;
+    Ok(dir.join(path.file_name().unwrap_or_default()))
 }
 
 fn directory_of(path: &Path) -> PathBuf {
@@ -94,11 +167,10 @@ fn check_header(path: &Path, mut file: &File, bytes: u64) -> Result<Found, Store
     if found > SCHEMA_VERSION {
         return Err(StoreError::NewerVersion { path, found, known: SCHEMA_VERSION });
     }
-    let has_journal = ["-wal", "-journal"].iter().any(|suffix| {
-        let mut journal = path.clone().into_os_string();
-        journal.push(suffix);
-        fs::metadata(journal).is_ok_and(|metadata| metadata.len() > 0)
-    });
+    let [log, _, rollback] = journals_of(&path);
+    let has_journal = [log, rollback]
+        .iter()
+        .any(|journal| fs::symlink_metadata(journal).is_ok_and(|metadata| metadata.len() > 0));
     let expected = expected_bytes(&header);
     if !has_journal && expected.is_some_and(|expected| bytes < expected) {
         let expected = expected.unwrap_or_default();

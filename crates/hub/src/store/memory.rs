@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use portolan_flow::{Flow, Listener};
 
-use super::{Description, Rows, SCHEMA_VERSION, Seen, Store, StoreError, row::Keyed};
+use super::{Rows, Seen, Store, StoreError, row::Keyed};
 
 /// What is known of a row beside its key.
 #[derive(Clone, Copy, Debug)]
@@ -81,15 +81,5 @@ impl Store for Memory {
     fn forget(&mut self, before_ms: u64, rows_max: usize) -> Result<u64, StoreError> {
         let edges = drop_old(&mut self.edges, before_ms, rows_max);
         Ok(edges + drop_old(&mut self.listeners, before_ms, rows_max))
-    }
-
-    fn describe(&self) -> Result<Description, StoreError> {
-        Ok(Description {
-            location: "memory".to_owned(),
-            version: SCHEMA_VERSION,
-            edges: self.edges.len() as u64,
-            listeners: self.listeners.len() as u64,
-            bytes: 0,
-        })
     }
 }

@@ -5,7 +5,7 @@
 //! instance do not wait for each other, except for the moment of a write.
 
 use std::{
-    fs,
+    fs, mem,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -16,8 +16,8 @@ use rusqlite::{
 };
 
 use super::{
-    Description, Rows, SCHEMA_VERSION, Seen, Store, StoreError,
-    inspect::{Found, inspect},
+    Rows, SCHEMA_VERSION, Seen, Store, StoreError,
+    inspect::{FileId, Found, check_journals, inspect, journals_of, resolve},
     row::{self, Keyed},
     schema,
 };
@@ -40,14 +40,19 @@ const LISTENER_KEY: &str =
 pub struct Sqlite {
     path: PathBuf,
     connection: Connection,
+    /// The file that the connection is to; `None` if it could not be opened again.
+    file: Option<FileId>,
+    /// Its journals: without the file, they are of no use to anybody.
+    journals: [Option<FileId>; 3],
 }
 
 impl Sqlite {
     /// Opens the store at `path`, or makes it, with mode 0600 and a directory of mode 0700.
     ///
     /// # Errors
-    /// If the file is not a store of this program, is damaged, or cannot be read and written. The
-    /// file is as it was then.
+    /// If the file is not a store of this program, is damaged, or cannot be read and written; if
+    /// it is another user's, others may read or write it, or `path` is a symbolic link. The file
+    /// is as it was then.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         // SQLite gives names such as ":memory:" a meaning; an absolute path has none.
         let path = std::path::absolute(path.as_ref()).map_err(|source| StoreError::Directory {
@@ -55,12 +60,42 @@ impl Sqlite {
             dir: PathBuf::new(),
             source,
         })?;
-        let found = inspect(&path)?;
-        let connection = connect(&path, found).map_err(|error| refusal(&path, error))?;
-        let mut store = Self { path, connection };
+        let (found, file) = inspect(&path)?;
+        let connection = connect(&resolve(&path)?, found).map_err(|error| refusal(&path, error))?;
+        let mut store = Self { path, connection, file: Some(file), journals: [None; 3] };
         store.check(found)?;
         store.prepare().map_err(|error| refusal(&store.path, error))?;
+        // In a directory of others, what was looked at may not be what was opened then.
+        check_journals(&store.path)?;
+        store.journals = journals_of(&store.path).map(|journal| FileId::at(&journal));
+        if store.is_replaced() {
+            return Err(StoreError::Replaced { path: store.path });
+        }
         Ok(store)
+    }
+
+    /// Whether the file at the path is not the one that is open: what is written would be lost.
+    fn is_replaced(&self) -> bool {
+        self.file.is_none() || self.file != FileId::at(&self.path)
+    }
+
+    /// Opens, or makes, the file that has to be at the path by now.
+    fn begin_anew(&mut self) -> Result<(), StoreError> {
+        let failed = self.failed("closing a file that was removed or replaced");
+        self.file = None;
+        // Before there is another connection: SQLite's locks belong to the process and the name.
+        self.connection = Connection::open_in_memory().map_err(failed)?;
+        // SQLite would take them for those of the file that is there now.
+        for (journal, own) in journals_of(&self.path).iter().zip(mem::take(&mut self.journals)) {
+            if own.is_some() && own == FileId::at(journal) {
+                fs::remove_file(journal).map_err(|error| StoreError::ReadOnly {
+                    path: journal.clone(),
+                    detail: error.to_string(),
+                })?;
+            }
+        }
+        *self = Self::open(&self.path)?;
+        Ok(())
     }
 
     /// Looks through a file that is there, without writing to it.
@@ -95,7 +130,8 @@ impl Sqlite {
         // Without the tables this is the moment to say so.
         self.connection.prepare(&select("edge", EDGE_KEY, "direction_guessed"))?;
         self.connection.prepare(&select("listener", LISTENER_KEY, "0"))?;
-        Ok(())
+        // The first look at a file makes its journals, which can be looked at then.
+        self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
     }
 
     fn failed(&self, doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
@@ -113,7 +149,9 @@ impl Sqlite {
 
 fn connect(path: &Path, found: Found) -> rusqlite::Result<Connection> {
     // Neither CREATE nor URI: the file is there, and a name is only a name.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     if matches!(found, Found::Database { has_journal: true, .. }) {
@@ -232,12 +270,6 @@ fn delete(connection: &mut Connection, before_ms: u64, max: usize) -> rusqlite::
     Ok(count as u64)
 }
 
-fn count(connection: &Connection, table: &str) -> rusqlite::Result<u64> {
-    let sql = format!("SELECT count(*) FROM {table}");
-    let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or_default())
-}
-
 impl Store for Sqlite {
     fn load(&mut self, since_ms: u64, rows_max: usize) -> Result<Rows, StoreError> {
         let bounds = (since_ms, rows_max);
@@ -252,6 +284,13 @@ impl Store for Sqlite {
     }
 
     fn save(&mut self, rows: &Rows) -> Result<(), StoreError> {
+        if self.is_replaced() {
+            self.begin_anew()?;
+            return Err(StoreError::Replaced { path: self.path.clone() });
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
         let failed = self.failed("saving the history");
         write(&mut self.connection, rows).map_err(failed)
     }
@@ -259,17 +298,6 @@ impl Store for Sqlite {
     fn forget(&mut self, before_ms: u64, rows_max: usize) -> Result<u64, StoreError> {
         let failed = self.failed("dropping old history");
         delete(&mut self.connection, before_ms, rows_max).map_err(failed)
-    }
-
-    fn describe(&self) -> Result<Description, StoreError> {
-        let failed = self.failed("counting the history");
-        Ok(Description {
-            location: self.path.display().to_string(),
-            version: schema::version(&self.connection).map_err(&failed)?,
-            edges: count(&self.connection, "edge").map_err(&failed)?,
-            listeners: count(&self.connection, "listener").map_err(&failed)?,
-            bytes: fs::metadata(&self.path).map_or(0, |metadata| metadata.len()),
-        })
     }
 }
 

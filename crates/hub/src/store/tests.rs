@@ -9,11 +9,18 @@ use crate::sample::{
 };
 
 mod crash;
+mod private;
 mod refusal;
+mod replaced;
 mod vector;
 
 fn seen<T>(what: T, first_seen_ms: u64, last_seen_ms: u64) -> Seen<T> {
     Seen { what, first_seen_ms, last_seen_ms }
+}
+
+fn set_mode(path: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("permissions");
 }
 
 /// Rows with every kind of end, as a store gives them back.
@@ -76,8 +83,6 @@ fn conforms(open: &mut dyn FnMut() -> Box<dyn Store>, outlives: bool) {
         assert_eq!(store.load(0, 100).expect("load"), loaded);
     }
 
-    let about = store.describe().expect("describe");
-    assert_eq!((about.version, about.edges, about.listeners), (SCHEMA_VERSION, 4, 2));
     assert_eq!(store.forget(30, 100).expect("forget"), 2, "an edge and a listener are older");
     assert_eq!(store.forget(30, 100).expect("forget"), 0);
     let kept = store.load(0, 100).expect("load");
@@ -138,7 +143,8 @@ fn an_empty_file_is_a_new_store() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("map.db");
     std::fs::write(&path, "").expect("write");
-    assert_eq!(Sqlite::open(&path).expect("open").describe().expect("describe").edges, 0);
+    set_mode(&path, 0o600);
+    assert!(Sqlite::open(&path).expect("open").load(0, 9).expect("load").is_empty());
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn edge(client: &str, server: &str, port: u16) -> Arc<Edge> {
         last_seen_ms: 0,
         live: true,
         saved_ms: None,
+        lasts: true,
     };
     Arc::new(Edge {
         id: Edge::id_of(client, server, port, Transport::Tcp).into(),

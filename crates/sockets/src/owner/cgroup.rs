@@ -3,7 +3,8 @@
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cgroup {
-    /// The systemd unit: a service or a scope.
+    /// The systemd unit: a service or a scope. One that a user's own systemd manages comes with its
+    /// manager, since any user can name units as the system's are: `user@1000/web.service`.
     pub unit: Option<String>,
     /// The container's id or, for runtimes without ids (LXC, nspawn), its name.
     pub container: Option<String>,
@@ -11,6 +12,9 @@ pub struct Cgroup {
 
 /// Container ids of Docker, containerd, CRI-O and Podman are SHA-256 sums.
 const ID_DIGITS: usize = 64;
+
+/// How the groups of runtimes that work without root are named.
+const ROOTLESS: [&str; 5] = ["libpod-", "docker-", "nerdctl-", "cri-containerd-", "crio-"];
 
 /// Reads the text of `/proc/PID/cgroup`: lines of `hierarchy:controllers:path`. The container may
 /// show in any hierarchy. The unit is in systemd's own, which is the unified one unless there is
@@ -35,8 +39,29 @@ pub fn parse(text: &str) -> Cgroup {
         }
     }
     let path = named.or(unified).unwrap_or_default();
-    found.unit = path.rsplit('/').find_map(unit).map(str::to_owned);
+    found.unit = unit_of(path);
     found
+}
+
+/// The part of the path that a user's own systemd manages, and its manager (`user@1000`).
+fn users_own(path: &str) -> Option<(&str, &str)> {
+    let mut at = 0;
+    for part in path.split('/') {
+        at += part.len() + 1;
+        let manager = part.strip_suffix(".service").unwrap_or_default();
+        let user = manager.strip_prefix("user@").unwrap_or_default();
+        if !user.is_empty() && user.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some((manager, path.get(at..).unwrap_or_default()));
+        }
+    }
+    None
+}
+
+fn unit_of(path: &str) -> Option<String> {
+    let innermost = |path: &str| path.rsplit('/').find_map(unit).map(str::to_owned);
+    let of_user = users_own(path)
+        .and_then(|(manager, inside)| innermost(inside).map(|unit| format!("{manager}/{unit}")));
+    of_user.or_else(|| innermost(path))
 }
 
 /// The innermost part of the path that is a unit of its own; slices only group units.
@@ -49,7 +74,18 @@ fn container_of(path: &str) -> Option<String> {
     // LXC before 4.0 has a group of its own: /lxc/NAME, /lxc.payload/NAME.
     let group_of_lxc = || path.strip_prefix("/lxc/").or_else(|| path.strip_prefix("/lxc.payload/"));
     let of_lxc = || group_of_lxc()?.split('/').next().filter(|name| !name.is_empty());
-    path.rsplit('/').find_map(container).or_else(|| of_lxc().map(str::to_owned))
+    let inside = users_own(path).map_or("", |(_, inside)| inside);
+    let outside = &path[..path.len() - inside.len()];
+    let of_user = inside.rsplit('/').find_map(users_container);
+    of_user
+        .or_else(|| outside.rsplit('/').find_map(container))
+        .or_else(|| of_lxc().map(str::to_owned))
+}
+
+/// A user can make groups of any name in its own part of the tree; only those of the runtimes that
+/// work without root are taken for containers.
+fn users_container(part: &str) -> Option<String> {
+    ROOTLESS.iter().any(|runtime| part.starts_with(runtime)).then(|| container(part))?
 }
 
 fn container(part: &str) -> Option<String> {

@@ -12,15 +12,29 @@ const COMM_BYTES: usize = 15;
 /// A command line is looked at for its first word only.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Reads the identity of a process; what is gone or refused stays empty.
-pub fn read(pid: u32) -> Process {
-    let file = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-    let comm = file("comm");
+/// What stands for a name that is empty: a process may call itself so.
+const NO_NAME: &str = "(no name)";
+
+/// Reads the identity of a process; what is refused stays empty. None of one that is gone: half an
+/// identity would be another service.
+pub fn read(pid: u32) -> Option<Process> {
+    let file = |name: &str| fs::read(format!("/proc/{pid}/{name}"));
+    let comm = file("comm").ok()?;
     let comm = comm.strip_suffix(b"\n").unwrap_or(&comm);
-    let whole = if comm.len() < COMM_BYTES { None } else { completed(comm, &file("cmdline")) };
-    let name = whole.unwrap_or_else(|| String::from_utf8_lossy(comm).into_owned());
-    let cgroup = cgroup::parse(&String::from_utf8_lossy(&file("cgroup")));
-    Process { name, unit: cgroup.unit, container: cgroup.container }
+    let cmdline = || file("cmdline").unwrap_or_default();
+    let whole = if comm.len() < COMM_BYTES { None } else { completed(comm, &cmdline()) };
+    let cgroup = match file("cgroup") {
+        Ok(text) => cgroup::parse(&String::from_utf8_lossy(&text)),
+        // It ended just now; or the kernel was built without control groups.
+        Err(_) => file("comm").map(|_| cgroup::Cgroup::default()).ok()?,
+    };
+    let name = whole.unwrap_or_else(|| named(comm));
+    Some(Process { name, unit: cgroup.unit, container: cgroup.container })
+}
+
+fn named(comm: &[u8]) -> String {
+    let name = if comm.is_empty() { NO_NAME.as_bytes() } else { comm };
+    String::from_utf8_lossy(name).into_owned()
 }
 
 /// The whole name of a program whose `comm` was cut off: the file name of its first argument, if

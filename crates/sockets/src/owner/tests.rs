@@ -66,7 +66,7 @@ fn this_process_holds_its_sockets() {
     for socket in &sockets {
         let holder = owners.holder(inode(socket)).expect("known");
         assert_eq!(holder.pid, std::process::id());
-        assert_eq!(*holder.process, names::read(std::process::id()));
+        assert_eq!(Some(&*holder.process), names::read(std::process::id()).as_ref());
     }
 }
 
@@ -113,4 +113,37 @@ fn a_process_that_became_another_program_has_its_name() {
     assert_eq!(name().as_deref(), Some("perl"));
     program.tell();
     eventually("it calls exec()", || name().as_deref() == Some("sleep"));
+}
+
+#[test]
+fn a_process_that_ended_after_the_walk_is_nobody() {
+    let socket = listener();
+    let number = inode(&socket);
+    let heir = Heir::of(&socket);
+    drop(socket);
+    let mut owners = Owners::new();
+    eventually("only the heir holds it", || {
+        owners.walk().expect("/proc is mounted");
+        owners.walked.holders.get(&number) == Some(&heir.0.id())
+    });
+    drop(heir);
+    assert!(owners.knows(number));
+    assert_eq!(owners.holder(number), None);
+}
+
+/// As a user's systemd has the sockets of its services.
+#[test]
+fn a_socket_that_a_manager_passed_on_is_its_services() {
+    let mut manager = Program::perl(
+        "$^F = 99; $0 = 'systemd'; socket(S, PF_INET, SOCK_STREAM, 6); \
+         print((stat S)[1], qq(\\n)); my $p = $$; \
+         if (my $c = fork) { print qq($c\\n); <STDIN> } \
+         else { $0 = 'web'; select(undef, undef, undef, 0.01) while getppid() == $p; exit }",
+    );
+    let number = manager.line().parse().expect("an inode number");
+    let service: u32 = manager.line().parse().expect("a process id");
+    eventually("the service has its name", || {
+        let holder = walked().holder(number).expect("two hold it");
+        holder.pid == service && holder.process.name == "web"
+    });
 }

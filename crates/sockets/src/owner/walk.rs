@@ -5,12 +5,15 @@ use std::{
     fs, io,
     mem::MaybeUninit,
     num::NonZero,
-    os::fd::OwnedFd,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
-use rustix::fs::{Mode, OFlags, RawDir};
+use rustix::{
+    fs::{Mode, OFlags, RawDir},
+    io::Errno,
+};
 
 /// More threads gain nothing: they wait for the same locks of the kernel.
 const THREADS_MAX: usize = 4;
@@ -27,6 +30,7 @@ pub struct Walked {
     pub holders: HashMap<u32, u32>,
     /// Processes that refused to show their descriptors.
     pub hidden_processes: usize,
+    managers: Managers,
 }
 
 /// Walks over all processes.
@@ -38,22 +42,38 @@ pub fn walk() -> io::Result<Walked> {
 
 impl Walked {
     /// Walks over the processes that were not met yet: those that started since.
+    ///
+    /// Without the means to look into a process, such as a free file descriptor, this fails: what
+    /// it holds would be given to another.
     pub fn walk_new(&mut self) -> io::Result<()> {
         let mut pids = pids()?;
         pids.retain(|&pid| self.met.insert(pid));
-        let parts = walk_side_by_side(&pids);
+        let parts = walk_side_by_side(&pids)?;
         self.holders.reserve(parts.iter().map(|part| part.found.len()).sum());
         for part in parts {
             self.hidden_processes += part.hidden_processes;
             for (inode, pid) in part.found {
-                insert(&mut self.holders, inode, pid);
+                insert(&mut self.holders, inode, pid, |pid| self.managers.contains(pid));
             }
         }
         Ok(())
     }
 }
 
-fn walk_side_by_side(pids: &[u32]) -> Vec<Part> {
+/// Which processes are managers of services, such as that of a user: they keep the sockets that
+/// they pass on. Looked up only for those that share one.
+#[derive(Debug, Default)]
+struct Managers(HashMap<u32, bool>);
+
+impl Managers {
+    fn contains(&mut self, pid: u32) -> bool {
+        let is_manager =
+            || fs::read(format!("/proc/{pid}/comm")).is_ok_and(|it| it == b"systemd\n");
+        pid == 1 || *self.0.entry(pid).or_insert_with(is_manager)
+    }
+}
+
+fn walk_side_by_side(pids: &[u32]) -> io::Result<Vec<Part>> {
     let next = AtomicUsize::new(0);
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.min(THREADS_MAX).min(pids.len());
@@ -78,48 +98,112 @@ fn pids() -> io::Result<Vec<u32>> {
 }
 
 /// Takes processes off the shared list until there are none left.
-fn walk_some(pids: &[u32], next: &AtomicUsize) -> Part {
+fn walk_some(pids: &[u32], next: &AtomicUsize) -> io::Result<Part> {
     let mut part = Part::default();
     let mut entries = vec![MaybeUninit::uninit(); 32 * 1024];
     while let Some(&pid) = pids.get(next.fetch_add(1, Ordering::Relaxed)) {
-        match descriptors(pid) {
-            Ok(directory) => {
-                let hides = sockets_of(pid, &directory, &mut entries, &mut part.found);
-                part.hidden_processes += usize::from(hides);
+        let directory = PathBuf::from(format!("/proc/{pid}/fd"));
+        let listed = match sockets_of(pid, &directory, &mut entries, &mut part.found) {
+            Ok(Listed::Nothing) if has_lost_its_leader(pid) => {
+                sockets_of_threads(pid, &mut entries, &mut part.found)
             }
-            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => part.hidden_processes += 1,
-            Err(_) => {} // it ended in the meantime
+            listed => listed,
+        };
+        match listed.map_err(Obstacle::of) {
+            Ok(_) | Err(Obstacle::Ended) => {}
+            Err(Obstacle::Hidden) => part.hidden_processes += 1,
+            Err(Obstacle::Other(error)) => return Err(error),
         }
     }
-    part
+    Ok(part)
 }
 
-fn descriptors(pid: u32) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(format!("/proc/{pid}/fd"), flags, Mode::empty())
+/// Why a process was not looked into.
+#[derive(Debug)]
+enum Obstacle {
+    /// It ended in the meantime.
+    Ended,
+    /// It is not to be seen.
+    Hidden,
+    /// The observer lacks something, such as a free file descriptor.
+    Other(io::Error),
 }
 
-/// Returns whether the process hides what its descriptors are: the directory can be listed with
-/// other rights than those that reading the links takes.
+impl Obstacle {
+    fn of(error: Errno) -> Self {
+        match error {
+            Errno::NOENT | Errno::SRCH | Errno::NOTDIR => Self::Ended,
+            Errno::ACCESS | Errno::PERM => Self::Hidden,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+/// Whether there were descriptors.
+#[derive(Debug)]
+enum Listed {
+    Nothing,
+    Something,
+}
+
+/// Finds the sockets among the descriptors in a directory. It can be listed with other rights than
+/// those that reading the links takes.
 fn sockets_of(
     pid: u32,
-    directory: &OwnedFd,
+    directory: &Path,
     entries: &mut [MaybeUninit<u8>],
     found: &mut Vec<(u32, u32)>,
-) -> bool {
-    let mut listing = RawDir::new(directory, entries);
-    while let Some(Ok(entry)) = listing.next() {
+) -> rustix::io::Result<Listed> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(directory, flags, Mode::empty())?;
+    let mut listing = RawDir::new(&directory, entries);
+    let mut listed = Listed::Nothing;
+    while let Some(entry) = listing.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.to_bytes().starts_with(b".") {
+            continue;
+        }
+        listed = Listed::Something;
         let mut link = [MaybeUninit::uninit(); LINK_BYTES_MAX];
-        let link = match rustix::fs::readlinkat_raw(directory, entry.file_name(), &mut link) {
-            Ok((link, _)) => link,
-            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => return true,
-            Err(_) => continue,
-        };
-        if let Some(inode) = socket_inode(link) {
-            found.push((inode, pid));
+        match rustix::fs::readlinkat_raw(&directory, name, &mut link) {
+            Ok((link, _)) => found.extend(socket_inode(link).map(|inode| (inode, pid))),
+            // The descriptor was closed in the meantime.
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(error),
         }
     }
-    false
+    Ok(listed)
+}
+
+/// Whether the first thread of the process ended, which leaves nothing in its directory while the
+/// other threads go on with all descriptors.
+fn has_lost_its_leader(pid: u32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before it may hold any character, so the state follows the last parenthesis.
+    let at = stat.iter().rposition(|&byte| byte == b')');
+    at.is_some_and(|at| stat[at + 1..].trim_ascii_start().starts_with(b"Z"))
+}
+
+/// Finds the sockets of the first thread that still shows any.
+fn sockets_of_threads(
+    pid: u32,
+    entries: &mut [MaybeUninit<u8>],
+    found: &mut Vec<(u32, u32)>,
+) -> rustix::io::Result<Listed> {
+    let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
+        Ok(threads) => threads,
+        Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+    };
+    for thread in threads.flatten() {
+        match sockets_of(pid, &thread.path().join("fd"), entries, found) {
+            Ok(Listed::Something) => return Ok(Listed::Something),
+            // Of a thread that ended, what is left belongs to nobody: it hides nothing.
+            Ok(Listed::Nothing) | Err(Errno::NOENT | Errno::SRCH) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Listed::Nothing)
 }
 
 /// The number in `socket:[NUMBER]`.
@@ -128,22 +212,24 @@ fn socket_inode(link: &[u8]) -> Option<u32> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn insert(holders: &mut HashMap<u32, u32>, inode: u32, pid: u32) {
+fn insert(
+    holders: &mut HashMap<u32, u32>,
+    inode: u32,
+    pid: u32,
+    mut is_manager: impl FnMut(u32) -> bool,
+) {
     match holders.entry(inode) {
         Entry::Vacant(vacant) => {
             vacant.insert(pid);
         }
         Entry::Occupied(mut known) => {
-            if rank(pid) < rank(*known.get()) {
+            // The lowest id first, those that pass sockets on last.
+            let mut rank = |pid| (is_manager(pid), pid);
+            if *known.get() != pid && rank(pid) < rank(*known.get()) {
                 known.insert(pid);
             }
         }
     }
-}
-
-/// The lowest id first, PID 1 last.
-fn rank(pid: u32) -> (bool, u32) {
-    (pid == 1, pid)
 }
 
 #[cfg(test)]

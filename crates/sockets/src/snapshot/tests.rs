@@ -5,6 +5,7 @@ use std::{
     collections::BTreeSet,
     fs,
     net::{TcpListener, TcpStream},
+    sync::{Mutex, PoisonError},
 };
 
 use portolan_flow::{Bundle, End, Flow, Namespace, NetnsId, Transport};
@@ -12,14 +13,27 @@ use portolan_sys::netns;
 
 use crate::{
     MethodName, Reading, Snapshot, SnapshotOptions,
-    scene::{Program, in_own_namespace, run_in_own_namespace},
+    scene::{Program, eventually, in_own_namespace, run_in_own_namespace},
 };
+
+mod ephemeral;
+mod observers;
+mod trouble;
 
 /// Below the ephemeral ports.
 const PORT: u16 = 7000;
 
 /// By then a reading has looked up all owners again.
 const READINGS_MAX: usize = 16;
+
+/// Held by tests that read all namespaces: they count the readers of this process in one, which
+/// would be each other's too.
+static ALL_NAMESPACES: Mutex<()> = Mutex::new(());
+
+fn alone_in_all_namespaces(work: impl FnOnce() + Send) {
+    let _alone = ALL_NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
+    in_own_namespace(work);
+}
 
 fn open(method: MethodName, own_namespace_only: bool) -> Snapshot {
     let options = SnapshotOptions { method: Some(method), own_namespace_only };
@@ -200,7 +214,7 @@ fn within(reading: &Reading, name: &Namespace) -> (Vec<Flow>, usize) {
 
 #[test]
 fn other_namespaces_are_read_and_let_go() {
-    in_own_namespace(|| {
+    alone_in_all_namespaces(|| {
         for method in MethodName::ALL {
             let mut snapshot = open(method, false);
             snapshot.read().expect("the own namespace is readable");
@@ -226,8 +240,24 @@ fn other_namespaces_are_read_and_let_go() {
 }
 
 #[test]
+fn a_released_namespace_ends_and_one_that_goes_on_is_read_again() {
+    alone_in_all_namespaces(|| {
+        let mut snapshot = open(MethodName::Diag, false);
+        let (netns, (client, server)) = elsewhere();
+        let name = Namespace::new(&format!("netns:{netns}"));
+        assert_eq!(within(&read(&mut snapshot), &name).1, 1);
+        let ours: Vec<u64> = netlink_sockets(server.pid()).filter(is_ours).collect();
+        assert_eq!(ours.len(), 1);
+        snapshot.release();
+        assert!(!ours.iter().any(is_ours), "nothing of ours keeps the namespace");
+        assert_eq!(within(&read(&mut snapshot), &name).1, 1);
+        drop((client, server));
+    });
+}
+
+#[test]
 fn a_namespace_outlives_the_process_that_it_was_found_by() {
-    in_own_namespace(|| {
+    alone_in_all_namespaces(|| {
         for method in MethodName::ALL {
             let mut snapshot = open(method, false);
             // The first process has the lower id, so it is found first.

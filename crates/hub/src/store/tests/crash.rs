@@ -12,6 +12,7 @@ fn copy(from: &Path, to: &Path, log_bytes: usize) {
     let log = fs::read(from.with_file_name("map.db-wal")).expect("a log");
     let cut = &log[..log_bytes.min(log.len())];
     fs::write(to.with_file_name("copy.db-wal"), cut).expect("write");
+    set_mode(&to.with_file_name("copy.db-wal"), 0o600);
 }
 
 #[test]

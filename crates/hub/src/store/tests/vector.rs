@@ -32,6 +32,7 @@ fn the_example_is_read() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("map.db");
     Connection::open(&path).and_then(|db| db.execute_batch(example())).expect("the example");
+    set_mode(&path, 0o600);
     let found = Sqlite::open(&path).expect("open").load(0, 100).expect("load");
     assert_eq!(found, rows());
 }

@@ -30,7 +30,32 @@ fn units_of_systemd() {
         (
             "a user's service",
             "/user.slice/user-1000.slice/user@1000.service/app.slice/syncthing.service",
-            Some("syncthing.service"),
+            Some("user@1000/syncthing.service"),
+        ),
+        (
+            "an application of a user",
+            "/user.slice/user-1000.slice/user@1000.service/app.slice/app-firefox-77.scope",
+            Some("user@1000/app-firefox-77.scope"),
+        ),
+        (
+            "a user's service that is named like a system's",
+            "/user.slice/user-33.slice/user@33.service/app.slice/nginx.service",
+            Some("user@33/nginx.service"),
+        ),
+        (
+            "the manager of a user",
+            "/user.slice/user-1000.slice/user@1000.service/init.scope",
+            Some("user@1000/init.scope"),
+        ),
+        (
+            "the manager itself",
+            "/user.slice/user-1000.slice/user@1000.service",
+            Some("user@1000.service"),
+        ),
+        (
+            "not the manager of a user",
+            "/system.slice/user@x.service/app.slice/nginx.service",
+            Some("nginx.service"),
         ),
         (
             "a group below a service",
@@ -187,6 +212,33 @@ fn what_is_no_container() {
     }
 }
 
+/// A user can make any group in its own part of the tree.
+#[test]
+fn what_a_user_says_to_be_a_container() {
+    let inside = "0::/user.slice/user-1000.slice/user@1000.service/user.slice";
+    let manager = Some("user@1000.service");
+    for runtime in ["libpod-", "libpod-conmon-", "docker-", "nerdctl-", "cri-containerd-", "crio-"]
+    {
+        check("rootless", &format!("{inside}/{runtime}ID.scope/x"), manager, Some("ID"));
+    }
+    for group in ["ID", "kubepods/ID", "web-ID.scope", "lxc.payload.web", "docker/ID"] {
+        let text = format!("{inside}/{group}\n").replace("ID", ID);
+        assert_eq!(parse(&text).container, None, "{group}");
+    }
+    check(
+        "a unit in a rootless container",
+        &format!("{inside}/libpod-ID.scope/system.slice/nginx.service"),
+        Some("user@1000/nginx.service"),
+        Some("ID"),
+    );
+    check(
+        "a user in a container",
+        "0::/lxc.payload.web/user.slice/user-7.slice/user@7.service/app.slice/x.service",
+        Some("user@7/x.service"),
+        Some("web"),
+    );
+}
+
 #[test]
 fn garbage_says_nothing() {
     for text in ["", "\n", "0", "0:", "0::", ":::", "0:x", "nginx.service", "\u{0}::\u{0}"] {
@@ -214,6 +266,7 @@ fn nearly_paths() -> impl Strategy<Value = String> {
             "\\x",
             "\\x2",
             "\\xff",
+            "user@1000.service",
             "systemd-nspawn@",
             ":",
             "é"
@@ -241,7 +294,7 @@ proptest! {
             format!("1:{controllers}:/{path}\n")
         });
         let found = parse(&lines.collect::<String>());
-        prop_assert!(found.unit.is_none_or(|unit| !unit.contains('/')));
+        prop_assert!(found.unit.is_none_or(|unit| unit.matches('/').count() <= 1));
         prop_assert!(found.container.is_none_or(|name| !name.is_empty()));
     }
 }

@@ -1,0 +1,62 @@
+//! What a reading could not see: warnings that stay the same as long as their reason does.
+
+use std::io;
+
+use rustix::io::Errno;
+
+use crate::{Coverage, Error};
+
+/// The same text each time, so that it is not news.
+pub(super) fn of_coverage(coverage: Coverage) -> impl Iterator<Item = String> {
+    let skipped = "some entries of the kernel's socket tables could not be read";
+    let torn = "the kernel's socket tables changed while they were read, twice in a row: \
+                some sockets may be missing or counted twice";
+    let warnings = [(coverage.skipped > 0, skipped), (coverage.torn, torn)];
+    warnings.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned())
+}
+
+/// The namespaces that could not be opened.
+#[derive(Debug, Default)]
+pub(super) struct Unopened {
+    /// Those that may not be entered.
+    refused: usize,
+    /// The others, and what stood against the first of them.
+    failed: usize,
+    cause: Option<Error>,
+}
+
+impl Unopened {
+    pub fn add(&mut self, error: Error) {
+        let cause = std::error::Error::source(&error).and_then(|it| it.downcast_ref::<io::Error>());
+        match cause.and_then(Errno::from_io_error) {
+            Some(Errno::ACCESS | Errno::PERM) => self.refused += 1,
+            // It ended in the meantime.
+            Some(Errno::NOENT | Errno::SRCH) => {}
+            None if cause.is_some_and(|it| it.kind() == io::ErrorKind::NotFound) => {}
+            _ => {
+                self.failed += 1;
+                self.cause.get_or_insert(error);
+            }
+        }
+    }
+
+    pub fn warnings(self) -> impl Iterator<Item = String> {
+        let refused = (self.refused > 0).then(|| {
+            format!(
+                "{} other network namespaces (containers) cannot be entered: \
+                 run as root, or grant CAP_SYS_ADMIN and CAP_SYS_PTRACE",
+                self.refused
+            )
+        });
+        let failed = self.cause.map(|cause| {
+            format!(
+                "{} other network namespaces (containers) are missing; of the first: {cause}",
+                self.failed
+            )
+        });
+        refused.into_iter().chain(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests;
