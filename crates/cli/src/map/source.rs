@@ -13,8 +13,8 @@ use super::config::Config;
 pub const CAPABILITIES: CapabilitySet =
     CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH).union(CapabilitySet::SYS_ADMIN);
 
-/// Readers of other namespaces keep those alive, which is in the way of whoever removes one; between
-/// readings further apart than this they are given up.
+/// Readers of other namespaces keep those alive, which is in the way of whoever removes one;
+/// between readings further apart than this they are given up.
 const KEEP_READERS_MAX: Duration = Duration::from_secs(2);
 
 /// The method in use.
