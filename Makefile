@@ -4,7 +4,7 @@
 CARGO ?= cargo
 ARGS ?=
 
-.PHONY: run test build install-run install-test web
+.PHONY: run test build install-run install-test web bpf kernel-test
 
 ## Installs what is missing, builds, and starts the live map: make run ARGS="--once"
 run: install-run
@@ -27,3 +27,12 @@ install-test:
 ## Rebuilds the page's built files.
 web:
 	cd web && npm ci --no-audit --no-fund && npm run build
+
+## Rebuilds the checked-in objects of the BPF programs.
+bpf:
+	crates/sockets/bpf/build.sh
+
+## Builds Debian's kernels without and with the patches of kernel/, and compares them under qemu.
+## Not part of `test`: make kernel-test KERNELS=6.12
+kernel-test:
+	scripts/kernel-test $(KERNELS)

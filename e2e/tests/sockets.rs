@@ -1,8 +1,8 @@
 //! `portolan sockets` beside ss(8), with real programs.
 
-use std::{collections::BTreeSet, process::Command};
+use std::{collections::BTreeSet, io::Write as _, process::Command};
 
-use portolan_e2e::{World, edges::records, peers, program, tcp};
+use portolan_e2e::{Running, World, edges::records, peers, portolan, program, tcp};
 use serde_json::Value;
 
 /// Transport, state, own port and peer's port: what both programs print alike.
@@ -78,4 +78,153 @@ fn a_bad_filter_is_pointed_at() {
     let ran = world.host.run(world.portolan(&["sockets", "sport", "=", "x"]));
     ran.assert_failed(2, &["expected a port", "column 9", "\n  sport = x\n          ^"]);
     assert_eq!(ran.stdout, "");
+}
+
+/// A listener on 127.0.0.1:7000 with three connections, of which the clients sent 10, 3000 and 200
+/// bytes that nobody reads; told to look, it says what became of each end.
+const CONNECTIONS: &str = r#"
+import socket, sys
+listener = socket.socket()
+listener.bind(("127.0.0.1", 7000))
+listener.listen(8)
+clients = [socket.create_connection(("127.0.0.1", 7000)) for _ in range(3)]
+servers = [listener.accept()[0] for _ in clients]
+for client, size in zip(clients, (10, 3000, 200)):
+    client.send(b"x" * size)
+print("ports", *[client.getsockname()[1] for client in clients], flush=True)
+sys.stdin.readline()
+def state(end):
+    end.setblocking(False)
+    try:
+        end.send(b"y")
+        return "up"
+    except OSError as error:
+        return error.errno
+from errno import errorcode
+names = [errorcode.get(state(end), "up") for end in clients + servers]
+print("states", *names, flush=True)
+sys.stdin.readline()
+"#;
+
+fn connections(world: &World) -> (Running, Vec<u64>) {
+    let mut python = Command::new(program("python3", "python3"));
+    python.args(["-c", CONNECTIONS]);
+    let mut running = Running::start(&world.host, python);
+    let ports = running.wait_for("its connections", |python| {
+        let text = python.stdout();
+        let ports = text.lines().next()?.strip_prefix("ports ")?.to_owned();
+        text.ends_with('\n').then_some(ports)
+    });
+    tcp::wait_accepted(&world.host, 7000, 3);
+    (running, ports.split(' ').map(|port| port.parse().expect("a port")).collect())
+}
+
+fn listed(world: &World, args: &str) -> String {
+    let args: Vec<&str> = args.split(' ').collect();
+    world.host.succeed(world.portolan(&args)).stdout
+}
+
+#[test]
+fn one_connection_is_closed_and_both_ends_notice() {
+    let world = World::new();
+    let (mut python, ports) = connections(&world);
+    // The server's end of the second connection.
+    let filter = format!("sockets --kill --yes -H sport = :7000 dport = :{}", ports[1]);
+    let ran = world.host.succeed(world.portolan(&filter.split(' ').collect::<Vec<_>>()));
+    assert_eq!(ran.stdout.lines().count(), 1, "{ran}");
+    assert!(ran.stdout.contains(&format!("127.0.0.1:{}", ports[1])), "{ran}");
+    assert_eq!(ran.stderr, "portolan: 1 closed\n");
+    python.stdin().write_all(b"\n").expect("it reads");
+    let states = python.wait_for("what it saw", |python| {
+        let text = python.stdout();
+        let states = text.lines().nth(1)?.strip_prefix("states ")?.to_owned();
+        text.ends_with('\n').then_some(states)
+    });
+    assert_eq!(states, "up ECONNRESET up up ECONNABORTED up");
+}
+
+#[test]
+fn without_a_terminal_nothing_is_closed_unless_yes_is_said() {
+    let world = World::new();
+    let (_python, _) = connections(&world);
+    let refused = world.host.run(world.portolan(&["sockets", "--kill", "sport", "=", ":7000"]));
+    refused.assert_failed(2, &["no terminal", "--yes"]);
+    let refused = world.host.run(world.portolan(&["sockets", "--kill", "--yes", "-t"]));
+    refused.assert_failed(2, &["needs a filter"]);
+    assert_eq!(listed(&world, "sockets -tH sport = :7000").lines().count(), 3);
+    let nothing =
+        world.host.succeed(world.portolan(&["sockets", "--kill", "--yes", "sport", "=", ":7001"]));
+    assert!(nothing.stderr.contains("nothing to close"), "{nothing}");
+}
+
+#[test]
+fn the_largest_queues_come_first_and_no_more_than_were_asked_for() {
+    let world = World::new();
+    let (_python, ports) = connections(&world);
+    let rows = |order: &str| -> Vec<String> {
+        let args = format!("sockets -tH --columns recv-q,peer-port {order} sport = :7000");
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        listed(&world, &args).lines().map(words).collect()
+    };
+    let [first, second, third] = [(10, ports[0]), (200, ports[2]), (3000, ports[1])]
+        .map(|(size, at)| format!("{size} {at}"));
+    assert_eq!(rows("--sort recv-q"), [&*first, &*second, &*third]);
+    assert_eq!(rows("--sort -recv-q"), [&*third, &*second, &*first]);
+    assert_eq!(rows("--sort recv-q --reverse --limit 2"), [&*third, &*second]);
+    assert_eq!(rows("--limit 1").len(), 1);
+    let json = listed(&world, "sockets -t --json --columns recv-q --sort -recv-q sport = :7000");
+    assert_eq!(json.lines().next(), Some("{\"version\":1,\"receive_queue\":3000}"));
+}
+
+#[test]
+fn memory_is_what_ss_says() {
+    let world = World::new();
+    let (_python, _) = connections(&world);
+    let of = |text: &str| -> BTreeSet<String> {
+        let is_memory = |word: &&str| word.starts_with("skmem:(");
+        text.split_whitespace().filter(is_memory).map(str::to_owned).collect()
+    };
+    let mut ss = Command::new(program("ss", "iproute2"));
+    ss.args(["-Htanm", "sport", "=", ":7000"]);
+    let theirs = of(&world.host.succeed(ss).stdout);
+    assert_eq!(of(&listed(&world, "sockets -tam sport = :7000")), theirs);
+    assert!(theirs.len() >= 3, "the queues differ: {theirs:?}");
+
+    let args = ["sockets", "-tam", "--method", "procfs", "sport", "=", ":7000"];
+    let ran = world.host.succeed(world.portolan(&args));
+    assert_eq!(of(&ran.stdout), BTreeSet::new());
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran}");
+    assert!(ran.stderr.contains("memory, which /proc/net does not tell"), "{ran}");
+}
+
+/// Asks for a connection to be closed on a pseudo-terminal, and answers.
+fn answered(world: &World, port: u64, answer: &str) -> String {
+    let shell = format!("\"$PORTOLAN\" sockets -K sport = :7000 dport = :{port}; echo code $?");
+    let mut command = Command::new(program("script", "bsdutils"));
+    command.args(["--quiet", "--flush", "--return", "--command", &shell, "/dev/null"]);
+    command.env("PORTOLAN", portolan()).env("SHELL", "/bin/sh");
+    world.at_home(&mut command);
+    let mut script = Running::start(&world.host, command);
+    script.wait_for("the question", |script| {
+        script.stdout().contains("Close this socket? [y/N] ").then_some(())
+    });
+    script.stdin().write_all(answer.as_bytes()).expect("it reads");
+    script.wait_for("its end", |script| script.stdout().contains("code ").then_some(()));
+    script.stdout()
+}
+
+#[test]
+fn on_a_terminal_it_asks_first() {
+    let world = World::new();
+    let (_python, ports) = connections(&world);
+    let up = || listed(&world, "sockets -tH sport = :7000").lines().count();
+    for no in ["\n", "n\n", "what?\n"] {
+        let screen = answered(&world, ports[0], no);
+        assert!(screen.contains("nothing was closed") && screen.contains("code 1"), "{screen}");
+        assert!(screen.contains(&format!("127.0.0.1:{}", ports[0])), "it is shown: {screen}");
+        assert_eq!(up(), 3);
+    }
+    let screen = answered(&world, ports[0], "y\n");
+    assert!(screen.contains("1 closed") && screen.contains("code 0"), "{screen}");
+    assert_eq!(up(), 2);
 }

@@ -9,10 +9,11 @@
 //! report, never a gap in it.
 //!
 //! Read in this order: `scenario.rs`, `sample.rs`, `statistics.rs`, `order.rs`, `runner.rs`,
-//! `measure.rs`, `program.rs`, `host.rs`; then the scenario `snapshot.rs` with `world.rs`
-//! (`world/hold.rs`), `read.rs`
-//! and `snapshot/own.rs`; then `report.rs` (`report/text.rs`, `report/table.rs`,
-//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`), `progress.rs` and `error.rs`.
+//! `measure.rs`, `program.rs`, `strace.rs`, `host.rs`; `world.rs` (`world/hold.rs`), which the
+//! scenarios share; the scenario `sockets.rs` with `peers.rs`; the scenario `snapshot.rs` with
+//! `read.rs` and `snapshot/own.rs`; then `report.rs` (`report/text.rs`, `report/table.rs`,
+//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`, `report/html.rs`), `progress.rs` and
+//! `error.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod error;
 mod host;
 mod measure;
 mod order;
+mod peers;
 mod program;
 mod progress;
 mod read;
@@ -28,19 +30,22 @@ mod runner;
 mod sample;
 mod scenario;
 mod snapshot;
+mod sockets;
 mod statistics;
+mod strace;
 mod world;
 
 pub use error::Error;
 pub use host::Host;
 pub use measure::{Measured, Program, Stdout, measure};
 pub use order::Order;
-pub use program::Peer;
+pub use program::{CommandLine, Executable, Output};
 pub use progress::Progress;
-pub use read::{Depth, Read, ReadReport, ReadingCost, read};
+pub use read::{Read, ReadReport, ReadingCost, read};
 pub use runner::{Event, Lane, Options, Outcome, Results, SizeResults, Tell, run};
 pub use sample::Sample;
 pub use scenario::{Contestant, Fault, Purpose, Scenario};
 pub use snapshot::{Snapshot, SnapshotOptions};
+pub use sockets::{Sockets, SocketsOptions};
 pub use statistics::Spread;
 pub use world::{CONNECTIONS_MAX, Hold, World, hold};

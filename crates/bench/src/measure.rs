@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io::{self, Read},
+    io::{self, BufRead, BufReader, Read},
     os::{fd::OwnedFd, unix::fs::FileExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -19,6 +19,9 @@ use crate::Error;
 
 /// So much of what a program says to standard error is kept, in bytes.
 const COMPLAINT_BYTES_MAX: usize = 400;
+
+/// No line of a listing is longer, in bytes.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// A program and what it is given.
 #[derive(Clone, Debug)]
@@ -64,7 +67,12 @@ pub enum Stdout {
     /// It goes to `/dev/null`: nothing but the program itself is measured.
     Discard,
     /// Its lines are counted; the program then also waits for the pipe.
-    CountLines,
+    CountLines {
+        /// So many at the top are not.
+        heading: u64,
+        /// Those without this are not.
+        mark: &'static str,
+    },
     /// It is kept, up to this many bytes.
     Keep {
         /// The limit.
@@ -73,7 +81,7 @@ pub enum Stdout {
 }
 
 /// A run that came to its end.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Measured {
     /// From just before the start to just after the end.
     pub wall: Duration,
@@ -85,8 +93,16 @@ pub struct Measured {
     pub lines: Option<u64>,
     /// The output, where it was kept.
     pub kept: Vec<u8>,
+    /// What the program said to standard error, a file in memory.
+    pub said: File,
+}
+
+impl Measured {
     /// The beginning of what the program said to standard error.
-    pub complaint: String,
+    #[must_use]
+    pub fn complaint(&self) -> String {
+        beginning(&self.said)
+    }
 }
 
 /// Runs `program` to its end, or to `limit`.
@@ -101,7 +117,7 @@ pub fn measure(program: &Program, stdout: Stdout, limit: Duration) -> Result<Mea
     let mut command = program.command();
     command.stderr(complaints).stdout(match stdout {
         Stdout::Discard => Stdio::null(),
-        Stdout::CountLines | Stdout::Keep { .. } => Stdio::piped(),
+        Stdout::CountLines { .. } | Stdout::Keep { .. } => Stdio::piped(),
     });
     let peak_floor_kib = own_peak_kib();
     let start = Instant::now();
@@ -116,7 +132,7 @@ pub fn measure(program: &Program, stdout: Stdout, limit: Duration) -> Result<Mea
         peak_floor_kib,
         lines: finished.lines,
         kept: finished.kept,
-        complaint: beginning(&said),
+        said,
     })
 }
 
@@ -175,7 +191,9 @@ fn consume(child: &mut Child, stdout: Stdout) -> io::Result<(Option<u64>, Vec<u8
     let Some(mut pipe) = child.stdout.take() else { return Ok((None, kept)) };
     match stdout {
         Stdout::Discard => Ok((None, kept)),
-        Stdout::CountLines => Ok((Some(count_lines(&mut pipe)?), kept)),
+        Stdout::CountLines { heading, mark } => {
+            Ok((Some(count_lines(&mut pipe, heading, mark)?), kept))
+        }
         Stdout::Keep { bytes_max } => {
             pipe.take(bytes_max).read_to_end(&mut kept)?;
             Ok((None, kept))
@@ -183,20 +201,17 @@ fn consume(child: &mut Child, stdout: Stdout) -> io::Result<(Option<u64>, Vec<u8
     }
 }
 
-fn count_lines(source: &mut dyn Read) -> io::Result<u64> {
-    let mut buffer = vec![0; 64 * 1024];
-    let mut lines = 0;
-    loop {
-        match source.read(&mut buffer) {
-            Ok(0) => return Ok(lines),
-            Ok(length) => {
-                let ends = buffer[..length].iter().filter(|&&byte| byte == b'\n').count();
-                lines += u64::try_from(ends).unwrap_or(0);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+fn count_lines(source: impl Read, heading: u64, mark: &str) -> io::Result<u64> {
+    let mut source = BufReader::with_capacity(64 * 1024, source);
+    let (mut seen, mut counted, mut line) = (0_u64, 0, Vec::new());
+    // A line is as long as the program likes; what lies beyond the limit counts as another.
+    while source.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? > 0 {
+        seen += 1;
+        let has_mark = || line.windows(mark.len()).any(|part| part == mark.as_bytes());
+        counted += u64::from(seen > heading && (mark.is_empty() || has_mark()));
+        line.clear();
     }
+    Ok(counted)
 }
 
 /// A file in memory, so that nobody has to drain a second pipe.

@@ -1,16 +1,11 @@
 //! Who runs when. Pure.
 
-/// The order in which contestants take their turns within a round.
+/// The order in which contestants take their turns: shuffled each round, the same way for the same
+/// seed. That varies who is early, and who runs after whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// By one place further each round, so that each contestant is first, last and in between
-    /// equally often.
-    Rotated,
-    /// Shuffled each round, the same way for the same seed; this also varies who runs after whom.
-    Shuffled {
-        /// Where the shuffling starts.
-        seed: u64,
-    },
+pub struct Order {
+    /// Where the shuffling starts.
+    pub seed: u64,
 }
 
 impl Order {
@@ -18,11 +13,7 @@ impl Order {
     #[must_use]
     pub fn of_round(self, round: u32, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
-        match self {
-            Self::Rotated if count == 0 => {}
-            Self::Rotated => order.rotate_left(usize::try_from(round).unwrap_or(0) % count),
-            Self::Shuffled { seed } => shuffle(&mut order, mix(seed ^ mix(u64::from(round)))),
-        }
+        shuffle(&mut order, mix(self.seed ^ mix(u64::from(round))));
         order
     }
 }

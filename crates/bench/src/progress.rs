@@ -35,8 +35,12 @@ impl<'a> Progress<'a> {
                     if round == 0 { "warm-up".to_owned() } else { format!("{round}/{rounds}") };
                 write!(self.out, "{start}size {size}: {round}, {contestant}{end}")
             }
+            Event::Counting { size, contestant } if self.is_terminal => {
+                let size = report::grouped(size);
+                write!(self.out, "{start}size {size}: counting calls, {contestant}{end}")
+            }
             Event::Finished(_) if self.is_terminal => write!(self.out, "{start}"),
-            Event::Running { .. } | Event::Finished(_) => Ok(()),
+            Event::Running { .. } | Event::Counting { .. } | Event::Finished(_) => Ok(()),
         };
         let _ = self.out.flush();
     }

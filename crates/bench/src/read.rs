@@ -1,32 +1,20 @@
-//! What the program itself does as a contestant: read the sockets, once or again and again.
+//! What the program itself does as a contestant: read the sockets as the map does, once or again
+//! and again.
 
 use std::time::{Duration, Instant};
 
 use portolan_flow::Transport;
-use portolan_sockets::{MethodName, Owners, Place, Query, Snapshot, SnapshotOptions, choose, open};
+use portolan_sockets::{MethodName, Place, Query, Snapshot, SnapshotOptions, States, open};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, Fault};
 
-/// How much of a reading is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// List the TCP sockets.
-    List,
-    /// List them, and find out who holds each.
-    Owners,
-    /// All that one poll of the map does: list TCP and UDP, find the owners, bundle to edges.
-    Map,
-}
-
-/// What to read, always in the network namespace of the calling thread alone.
+/// How to read, always in the network namespace of the calling thread alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
     /// The listing method; the best that works where `None`.
     pub method: Option<MethodName>,
-    /// How much is done.
-    pub depth: Depth,
     /// How often, in the same process; at least once.
     pub repeat: u32,
 }
@@ -39,13 +27,28 @@ impl Read {
         if let Some(method) = self.method {
             args.extend(["--method".to_owned(), method.name().to_owned()]);
         }
-        match self.depth {
-            Depth::List => {}
-            Depth::Owners => args.push("--owners".to_owned()),
-            Depth::Map => args.push("--bundle".to_owned()),
-        }
         args
     }
+}
+
+/// What became of a run of this program that failed with `fault`: refused, if this host refuses
+/// the listing method.
+///
+/// To ask only then keeps the process small: what a method needs, BPF most of all, stays in memory,
+/// and no child's peak is seen below its parent's.
+pub(crate) fn refused_or(fault: Fault, method: Option<MethodName>) -> Fault {
+    match method.and_then(refusal) {
+        Some(why) => Fault::Refused(why),
+        None => fault,
+    }
+}
+
+fn refusal(method: MethodName) -> Option<String> {
+    let nothing = Query { states: States::NONE, ..Query::all(Transport::Tcp) };
+    open(method, &Place::here())
+        .and_then(|mut reader| reader.read(&nothing, &mut |_| {}))
+        .err()
+        .map(|error| format!("refused here: {error}"))
 }
 
 /// What one reading within a process cost.
@@ -62,72 +65,37 @@ pub struct ReadingCost {
 pub struct ReadReport {
     /// Sockets listed.
     pub rows: u64,
-    /// Sockets whose holder is known: of those listed, or of those that are part of an edge.
-    pub owned: Option<u64>,
+    /// Sockets that are part of an edge and whose holder is known.
+    pub owned: u64,
     /// Connections on edges, each counted once.
-    pub connections: Option<u64>,
+    pub connections: u64,
     /// Edges.
-    pub edges: Option<u64>,
+    pub edges: u64,
     /// Each reading, in order.
     pub readings: Vec<ReadingCost>,
 }
 
-/// Reads as `plan` says.
+/// Reads as `plan` says: TCP and UDP, the owners, and everything bundled to edges.
 ///
 /// # Errors
 /// When the method does not work here.
 pub fn read(plan: Read) -> Result<ReadReport, Error> {
     let mut report = ReadReport::default();
-    match plan.depth {
-        Depth::List | Depth::Owners => {
-            let method = plan.method.map_or_else(|| Ok(choose()?.method), Ok::<_, Error>)?;
-            repeat(plan.repeat, &mut report, |report| list(method, plan.depth, report))?;
-        }
-        Depth::Map => {
-            let options = SnapshotOptions { method: plan.method, own_namespace_only: true };
-            // What a map does once, at its start, is part of the first reading.
-            let mut snapshot = None;
-            repeat(plan.repeat, &mut report, |report| {
-                let snapshot = match &mut snapshot {
-                    Some(snapshot) => snapshot,
-                    empty => empty.insert(Snapshot::open(options)?),
-                };
-                map(snapshot, report)
-            })?;
-        }
-    }
-    Ok(report)
-}
-
-fn repeat(
-    times: u32,
-    report: &mut ReadReport,
-    mut reading: impl FnMut(&mut ReadReport) -> Result<(), Error>,
-) -> Result<(), Error> {
-    for _ in 0..times.max(1) {
+    let options = SnapshotOptions { method: plan.method, own_namespace_only: true };
+    // What a map does once, at its start, is part of the first reading.
+    let mut snapshot = None;
+    for _ in 0..plan.repeat.max(1) {
         let (start, cpu) = (Instant::now(), cpu_time());
-        reading(report)?;
+        let snapshot = match &mut snapshot {
+            Some(snapshot) => snapshot,
+            empty => empty.insert(Snapshot::open(options)?),
+        };
+        map(snapshot, &mut report)?;
         let wall = start.elapsed();
         let cpu = cpu_time().saturating_sub(cpu);
         report.readings.push(ReadingCost { wall_us: micros(wall), cpu_us: micros(cpu) });
     }
-    Ok(())
-}
-
-fn list(method: MethodName, depth: Depth, report: &mut ReadReport) -> Result<(), Error> {
-    let mut reader = open(method, &Place::here())?;
-    let query = Query::all(Transport::Tcp);
-    if depth == Depth::List {
-        report.rows = reader.read(&query, &mut |_| {})?.rows;
-        return Ok(());
-    }
-    let mut inodes = Vec::new();
-    report.rows = reader.read(&query, &mut |row| inodes.push(row.inode))?.rows;
-    let mut owners = Owners::new();
-    owners.walk()?;
-    let owned = inodes.into_iter().filter(|&inode| owners.holder(inode).is_some()).count();
-    report.owned = Some(count(owned));
-    Ok(())
+    Ok(report)
 }
 
 fn map(snapshot: &mut Snapshot, report: &mut ReadReport) -> Result<(), Error> {
@@ -138,10 +106,10 @@ fn map(snapshot: &mut Snapshot, report: &mut ReadReport) -> Result<(), Error> {
         let server = flow.server.owner.process().map_or(0, |_| flow.passive.connections);
         client + server
     });
-    report.owned = Some(held.sum());
+    report.owned = held.sum();
     report.rows = reading.coverage.rows;
-    report.connections = Some(flows.iter().map(portolan_flow::Flow::connections).sum());
-    report.edges = Some(count(flows.len()));
+    report.connections = flows.iter().map(portolan_flow::Flow::connections).sum();
+    report.edges = u64::try_from(flows.len()).unwrap_or(u64::MAX);
     Ok(())
 }
 
@@ -152,10 +120,6 @@ fn cpu_time() -> Duration {
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn count(length: usize) -> u64 {
-    u64::try_from(length).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

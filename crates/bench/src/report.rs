@@ -1,9 +1,10 @@
 //! Results for people and for programs.
 //!
-//! People look at the picture first, then at the numbers: the table has a bar per contestant, and
-//! the chart is the same picture as a file. Programs get every run, in JSON.
+//! People look at the picture first, then at the numbers: the table has a bar per contestant, the
+//! chart is the same picture as a file, and the page has both. Programs get every run, in JSON.
 
 mod csv;
+mod html;
 mod json;
 mod svg;
 mod table;
@@ -18,6 +19,7 @@ use std::{
 use crate::{Error, Lane, Outcome, Results, Sample, SizeResults, Spread, statistics::ratio};
 
 pub use csv::write_csv;
+pub use html::write_html;
 pub use json::{RECORD_VERSION, write_json, write_json_last};
 pub use svg::write_svg;
 pub use table::write_table;
@@ -66,8 +68,42 @@ fn wall_us(lane: &Lane) -> Option<Spread> {
     Spread::of(samples(lane)?.iter().map(|sample| micros(sample.wall)))
 }
 
-fn baseline<'a>(results: &Results, size: &'a SizeResults) -> Option<&'a Lane> {
-    size.lanes.iter().find(|lane| lane.contestant == results.baseline)
+/// The lane that `lane` is compared with.
+fn baseline<'a>(size: &'a SizeResults, lane: &Lane) -> Option<&'a Lane> {
+    size.lanes.iter().find(|other| other.contestant == lane.baseline)
+}
+
+/// Contestants that do the same and are compared with the same one.
+struct Group<'a> {
+    task: &'static str,
+    baseline: &'a str,
+    lanes: Vec<(&'a Lane, Option<Summary>)>,
+    /// The slowest median, for the scale of bars; 1 where nobody has one.
+    longest_us: u64,
+}
+
+/// The lanes of a size in groups, in order.
+fn groups(size: &SizeResults) -> Vec<Group<'_>> {
+    let is_same =
+        |one: &Lane, next: &Lane| (one.task, &one.baseline) == (next.task, &next.baseline);
+    let groups = size.lanes.chunk_by(is_same).map(|lanes| {
+        let lanes: Vec<_> =
+            lanes.iter().map(|lane| (lane, Summary::of(lane, baseline(size, lane)))).collect();
+        let medians =
+            lanes.iter().filter_map(|(_, summary)| Some(summary.as_ref()?.wall_us.median));
+        let (task, baseline) = (lanes[0].0.task, lanes[0].0.baseline.as_str());
+        Group { task, baseline, longest_us: medians.max().unwrap_or(1), lanes }
+    });
+    groups.collect()
+}
+
+/// The calls that were counted, for people; empty where nobody asked.
+fn reads_text(lane: &Lane) -> String {
+    match &lane.reads {
+        None => String::new(),
+        Some(Ok(reads)) => grouped(*reads),
+        Some(Err(_)) => "not measured".to_owned(),
+    }
 }
 
 /// The word and the reason, for a contestant without times.
@@ -98,16 +134,20 @@ pub fn write_file(file: &Path, writer: Writer, results: &Results) -> Result<(), 
         .map_err(Error::system(format!("write {}", file.display())))
 }
 
-/// Writes `results.csv`, `results.jsonl` and `results.svg` into `directory`, which is made if it
-/// is not there, and returns their names.
+/// Writes `results.csv`, `results.jsonl`, `results.svg` and `results.html` into `directory`, which
+/// is made if it is not there, and returns their names.
 ///
 /// # Errors
 /// With the name of what cannot be written.
 pub fn write_directory(directory: &Path, results: &Results) -> Result<Vec<PathBuf>, Error> {
     fs::create_dir_all(directory)
         .map_err(Error::system(format!("make the directory {}", directory.display())))?;
-    let reports: [(&str, Writer); 3] =
-        [("results.csv", write_csv), ("results.jsonl", write_json), ("results.svg", write_svg)];
+    let reports: [(&str, Writer); 4] = [
+        ("results.csv", write_csv),
+        ("results.jsonl", write_json),
+        ("results.svg", write_svg),
+        ("results.html", write_html),
+    ];
     let mut files = Vec::with_capacity(reports.len());
     for (name, writer) in reports {
         let file = directory.join(name);

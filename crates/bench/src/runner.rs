@@ -2,13 +2,12 @@
 //!
 //! The world of a size is made once. Everyone runs once to warm up, and is looked at closely;
 //! then all that passed take turns, round by round, so that whatever disturbs the host disturbs
-//! everyone. Who fails or gives a wrong result at any time is out for this size.
+//! everyone. Who fails or gives a wrong result at any time is out for this size. At last, out of
+//! every measurement, comes what disturbs the measured: counting their system calls.
 
-use std::{io, thread};
+use std::{io, ops::RangeInclusive, thread};
 
-use crate::{
-    Contestant, Error, Fault, Host, Purpose, Sample, Scenario, order::Order, scenario::at_least,
-};
+use crate::{Contestant, Error, Fault, Host, Purpose, Sample, Scenario, order::Order};
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -19,9 +18,10 @@ pub struct Options {
     pub rounds: u32,
     /// Who goes first.
     pub order: Order,
-    /// Who the others are compared with; the scenario's own choice if `None`.
+    /// Who all are compared with; if `None`, each with its own baseline.
     pub baseline: Option<String>,
-    /// Only contestants whose name contains one of these; all if empty. The baseline stays.
+    /// Only contestants whose name contains one of these, and whom they are compared with; all if
+    /// empty.
     pub only: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Default for Options {
         Self {
             sizes: Vec::new(),
             rounds: 15,
-            order: Order::Rotated,
+            order: Order { seed: 1 },
             baseline: None,
             only: Vec::new(),
         }
@@ -57,10 +57,17 @@ pub struct Lane {
     pub contestant: String,
     /// What it does.
     pub about: String,
+    /// Which part of the scenario's work it does.
+    pub task: &'static str,
+    /// Who it is compared with.
+    pub baseline: String,
     /// Whether it is a way of this program, not another program.
     pub is_own: bool,
     /// The rows of its result, where it was seen to have rows.
     pub rows: Option<u64>,
+    /// The calls that fetched the kernel's table, or why they were not counted; `None` where
+    /// nobody asked.
+    pub reads: Option<Result<u64, String>>,
     /// What became of it.
     pub outcome: Outcome,
 }
@@ -70,6 +77,8 @@ pub struct Lane {
 pub struct SizeResults {
     /// The size.
     pub size: u64,
+    /// Why nothing was measured, and what to do about it; then all contestants are absent.
+    pub left_out: Option<String>,
     /// The contestants, in the scenario's order.
     pub lanes: Vec<Lane>,
     /// The host when the measurement of this size began.
@@ -85,8 +94,6 @@ pub struct Results {
     pub about: String,
     /// What a size counts.
     pub unit: &'static str,
-    /// Who the others are compared with.
-    pub baseline: String,
     /// Timed runs of each contestant.
     pub rounds: u32,
     /// Who went first.
@@ -123,6 +130,13 @@ pub enum Event<'a> {
         /// Whose turn it is.
         contestant: &'a str,
     },
+    /// The calls of somebody are about to be counted.
+    Counting {
+        /// The size.
+        size: u64,
+        /// Whose turn it is.
+        contestant: &'a str,
+    },
     /// A size is done; the last of these results is about it.
     Finished(&'a Results),
 }
@@ -140,21 +154,12 @@ pub fn run(
     options: &Options,
     tell: &mut Tell<'_>,
 ) -> Result<Results, Error> {
-    let names: Vec<String> =
-        scenario.contestants().iter().map(|one| one.name().to_owned()).collect();
-    let baseline = options.baseline.clone().unwrap_or_else(|| scenario.baseline().to_owned());
-    let unknown = |name: &String| !names.iter().any(|known| known.contains(name.as_str()));
-    let is_baseline_unknown = !names.contains(&baseline);
-    let name = is_baseline_unknown.then_some(&baseline);
-    if let Some(name) = name.or_else(|| options.only.iter().find(|name| unknown(name))) {
-        return Err(Error::NoSuchContestant { name: name.clone(), known: names.join(", ") });
-    }
+    check_names(scenario, options)?;
     let sizes = if options.sizes.is_empty() { scenario.sizes() } else { &options.sizes };
     let mut results = Results {
         scenario: scenario.name(),
         about: scenario.about().to_owned(),
         unit: scenario.unit(),
-        baseline,
         rounds: options.rounds,
         order: options.order,
         sizes: Vec::with_capacity(sizes.len()),
@@ -162,7 +167,7 @@ pub fn run(
     for &size in sizes {
         // A world may change what belongs to its thread, so each gets a thread of its own.
         let measured = thread::scope(|scope| {
-            let work = || measure_size(scenario, size, &results, options, tell);
+            let work = || measure_size(scenario, size, options, tell);
             scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
         results.sizes.push(measured);
@@ -171,23 +176,35 @@ pub fn run(
     Ok(results)
 }
 
+/// Whether options name only contestants that there are.
+fn check_names(scenario: &dyn Scenario, options: &Options) -> Result<(), Error> {
+    let contestants = scenario.contestants();
+    let names: Vec<&str> = contestants.iter().map(|one| one.name()).collect();
+    let no_baseline = options.baseline.iter().find(|name| !names.contains(&name.as_str()));
+    let unknown = |part: &&String| !names.iter().any(|known| known.contains(part.as_str()));
+    match no_baseline.or_else(|| options.only.iter().find(unknown)) {
+        Some(name) => Err(Error::NoSuchContestant { name: name.clone(), known: names.join(", ") }),
+        None => Ok(()),
+    }
+}
+
 fn measure_size(
     scenario: &dyn Scenario,
     size: u64,
-    results: &Results,
     options: &Options,
     tell: &mut Tell<'_>,
 ) -> Result<SizeResults, Error> {
     let mut tell = |event: Event<'_>| tell(event).map_err(Error::system("report"));
     tell(Event::Preparing { size })?;
     let host = Host::here();
+    let contestants = wanted(scenario.contestants(), options);
+    if let Some(why) = scenario.left_out(size) {
+        let absent = |one| Turn::with(one, Outcome::Absent(why.clone())).into_lane(options);
+        let lanes = contestants.into_iter().map(absent).collect();
+        return Ok(SizeResults { size, left_out: Some(why), lanes, host });
+    }
     let world = scenario.prepare(size)?;
-    let mut turns: Vec<Turn> = scenario
-        .contestants()
-        .into_iter()
-        .filter(|one| is_wanted(one.name(), options, &results.baseline))
-        .map(|contestant| Turn::new(contestant, size))
-        .collect();
+    let mut turns: Vec<Turn> = contestants.into_iter().map(|one| Turn::new(one, size)).collect();
     let rounds = options.rounds;
     for turn in turns.iter_mut().filter(|turn| turn.is_in()) {
         tell(Event::Running { size, round: 0, rounds, contestant: turn.contestant.name() })?;
@@ -203,20 +220,36 @@ fn measure_size(
             }
         }
     }
+    for turn in turns.iter_mut().filter(|turn| turn.is_in()) {
+        tell(Event::Counting { size, contestant: turn.contestant.name() })?;
+        turn.reads = turn.contestant.count_reads();
+    }
     drop(world);
-    Ok(SizeResults { size, lanes: turns.into_iter().map(Turn::into_lane).collect(), host })
+    let lanes = turns.into_iter().map(|turn| turn.into_lane(options)).collect();
+    Ok(SizeResults { size, left_out: None, lanes, host })
 }
 
-fn is_wanted(name: &str, options: &Options, baseline: &str) -> bool {
-    options.only.is_empty()
-        || name == baseline
-        || options.only.iter().any(|part| name.contains(part.as_str()))
+/// Those whose names were asked for, and whom they are compared with.
+fn wanted(contestants: Vec<Box<dyn Contestant>>, options: &Options) -> Vec<Box<dyn Contestant>> {
+    let is_named = |name: &str| {
+        options.only.is_empty() || options.only.iter().any(|part| name.contains(part.as_str()))
+    };
+    let named = contestants.iter().filter(|one| is_named(one.name()));
+    let baselines: Vec<String> =
+        named.map(|one| baseline(one.as_ref(), options).to_owned()).collect();
+    let is_wanted = |name: &str| is_named(name) || baselines.iter().any(|base| base == name);
+    contestants.into_iter().filter(|one| is_wanted(one.name())).collect()
+}
+
+fn baseline<'a>(contestant: &'a dyn Contestant, options: &'a Options) -> &'a str {
+    options.baseline.as_deref().unwrap_or_else(|| contestant.baseline())
 }
 
 /// A contestant and what became of it so far.
 struct Turn {
     contestant: Box<dyn Contestant>,
     rows: Option<u64>,
+    reads: Option<Result<u64, String>>,
     outcome: Outcome,
 }
 
@@ -226,7 +259,11 @@ impl Turn {
             Some(why) => Outcome::Absent(why),
             None => Outcome::Measured(Vec::new()),
         };
-        Self { contestant, rows: None, outcome }
+        Self::with(contestant, outcome)
+    }
+
+    fn with(contestant: Box<dyn Contestant>, outcome: Outcome) -> Self {
+        Self { contestant, rows: None, reads: None, outcome }
     }
 
     /// Whether the contestant goes on.
@@ -237,35 +274,45 @@ impl Turn {
     /// Runs the contestant unless it is out.
     fn take(&mut self, size: u64, purpose: Purpose) {
         let Outcome::Measured(samples) = &mut self.outcome else { return };
-        match self.contestant.run(size, purpose).and_then(|sample| plausible(sample, size)) {
+        let expected = self.contestant.rows_expected(size);
+        let ran = self.contestant.run(size, purpose);
+        match ran.and_then(|sample| plausible(sample, &expected)) {
             Ok(sample) => {
                 self.rows = sample.rows.or(self.rows);
                 if purpose == Purpose::Timed {
                     samples.push(sample);
                 }
             }
+            Err(Fault::Refused(why)) => self.outcome = Outcome::Absent(why),
             Err(Fault::Failed(why)) => self.outcome = Outcome::Failed(why),
             Err(Fault::Wrong(why)) => self.outcome = Outcome::Wrong(why),
         }
     }
 
-    fn into_lane(self) -> Lane {
+    fn into_lane(self, options: &Options) -> Lane {
         Lane {
+            task: self.contestant.task(),
+            baseline: baseline(self.contestant.as_ref(), options).to_owned(),
             contestant: self.contestant.name().to_owned(),
             about: self.contestant.about().to_owned(),
             is_own: self.contestant.is_own(),
             rows: self.rows,
+            reads: self.reads,
             outcome: self.outcome,
         }
     }
 }
 
-/// Whoever counts rows has at least as many as the size says.
-fn plausible(sample: Sample, size: u64) -> Result<Sample, Fault> {
-    if let Some(rows) = sample.rows {
-        at_least("rows", rows, size)?;
-    }
-    Ok(sample)
+/// Whoever counts rows has as many as there are.
+fn plausible(sample: Sample, expected: &RangeInclusive<u64>) -> Result<Sample, Fault> {
+    let Some(rows) = sample.rows.filter(|rows| !expected.contains(rows)) else {
+        return Ok(sample);
+    };
+    let least = expected.start();
+    Err(Fault::Wrong(match expected.end() {
+        end if end == least => format!("{rows} rows, of {least}"),
+        _ => format!("{rows} rows, of at least {least}"),
+    }))
 }
 
 #[cfg(test)]

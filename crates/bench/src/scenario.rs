@@ -1,5 +1,7 @@
 //! What is measured, and who takes part.
 
+use std::ops::RangeInclusive;
+
 use crate::{Error, Sample};
 
 /// A named piece of work that several contestants do.
@@ -16,11 +18,13 @@ pub trait Scenario: Sync {
     /// The sizes that are measured unless others are asked for, ascending.
     fn sizes(&self) -> &[u64];
 
-    /// The name of the contestant that the others are compared with, unless another is asked for.
-    fn baseline(&self) -> &'static str;
-
     /// Who takes part, in the order of the report; no two of the same name.
     fn contestants(&self) -> Vec<Box<dyn Contestant>>;
+
+    /// Why a size is not measured on this host now, and what to do about it.
+    fn left_out(&self, _size: u64) -> Option<String> {
+        None
+    }
 
     /// Makes the world that the work needs; it ends when the returned value is dropped.
     ///
@@ -52,17 +56,37 @@ pub trait Contestant {
     /// What it does, and what of it is measured; one line.
     fn about(&self) -> &str;
 
+    /// Which part of the scenario's work it does; contestants of a task stand together.
+    fn task(&self) -> &'static str;
+
+    /// The name of the contestant that it is compared with, unless another is asked for.
+    fn baseline(&self) -> &'static str;
+
     /// Whether it is a way of this program, not another program.
     fn is_own(&self) -> bool;
 
     /// Why it does not take part at this size, and what to do about it.
     fn absent(&self, size: u64) -> Option<String>;
 
+    /// How many rows a right result has.
+    fn rows_expected(&self, size: u64) -> RangeInclusive<u64> {
+        size..=u64::MAX
+    }
+
     /// Does the work once.
     ///
     /// # Errors
     /// When there is no result, or one that cannot be right.
     fn run(&mut self, size: u64, purpose: Purpose) -> Result<Sample, Fault>;
+
+    /// Does the work once more, unmeasured, and counts the system calls that fetched the kernel's
+    /// table; `None` where that is not asked.
+    ///
+    /// # Errors
+    /// Why it cannot be counted here, and what to do about it.
+    fn count_reads(&mut self) -> Option<Result<u64, String>> {
+        None
+    }
 }
 
 /// Why a run does not count.
@@ -72,6 +96,8 @@ pub enum Fault {
     Failed(String),
     /// It gave a result that cannot be right.
     Wrong(String),
+    /// This host does not let it work, which is not its fault.
+    Refused(String),
 }
 
 impl From<Error> for Fault {

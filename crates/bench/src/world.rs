@@ -1,4 +1,4 @@
-//! The world of the scenario `snapshot`: sockets that do nothing, in a namespace of their own.
+//! The world of the scenarios: sockets that do nothing, in a namespace of their own.
 //!
 //! The kernel limits descriptors per process, so several processes hold them. They are copies of
 //! this program, and they end when their standard input does: they cannot outlive whoever started
@@ -7,6 +7,7 @@
 mod hold;
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
     process::{Child, ChildStdin, Stdio},
     thread,
@@ -21,6 +22,49 @@ pub use hold::{CONNECTIONS_MAX, Hold, hold};
 
 /// A process that was told to end is given this long before it is ended.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Kernel memory of a held TCP socket, in KiB: `TCP`, `sock_inode_cache`, `filp` and `dentry` in
+/// /proc/slabinfo come to 3.8 (Linux 6.18).
+const SOCKET_KIB: u64 = 4;
+
+/// What the readers of the world need for each socket at most, in KiB: who holds it.
+const READER_KIB: u64 = 1;
+
+/// How many TCP sockets a world of this size has: both ends of its connections, and listeners.
+pub(crate) fn sockets(size: u64) -> u64 {
+    size.next_multiple_of(2) + listeners(size)
+}
+
+/// How many of them listen.
+pub(crate) fn listeners(size: u64) -> u64 {
+    let shares = Hold::shares(size).map_or(0, |shares| shares.len());
+    u64::try_from(shares * hold::SERVER_PORTS.len()).unwrap_or(u64::MAX)
+}
+
+/// Why a world of this size cannot be made in the memory that this host has now.
+pub(crate) fn left_out(size: u64) -> Option<String> {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    too_little(size, available_kib(&text)?)
+}
+
+fn too_little(size: u64, available_kib: u64) -> Option<String> {
+    let needed_kib = size.saturating_mul(SOCKET_KIB + READER_KIB);
+    (needed_kib > available_kib).then(|| {
+        let mib = |kib: u64| kib.div_ceil(1024);
+        format!(
+            "needs {} MiB of memory, of which {} MiB are available: free some, or measure smaller \
+             sizes (--sizes)",
+            mib(needed_kib),
+            mib(available_kib)
+        )
+    })
+}
+
+/// The line `MemAvailable` of `/proc/meminfo`.
+fn available_kib(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
 
 /// Connections between processes' own ends, in the network namespace of the calling thread.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use portolan_bench::{
-    Depth, Event, Hold, Options, Outcome, Program, Read, Snapshot, SnapshotOptions, hold, read, run,
+    Event, Hold, Options, Outcome, Program, Read, Snapshot, SnapshotOptions, hold, read, run,
 };
 use portolan_sockets::MethodName;
 
@@ -23,16 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let share = Hold { connections: connections.parse()?, share: share.parse()? };
             Ok(hold(share, &mut io::stdout(), &mut io::stdin())?)
         }
-        ["read", "--repeat", repeat, "--method", method, depth @ ..] => {
-            let plan = Read {
-                method: MethodName::ALL.into_iter().find(|known| known.name() == *method),
-                depth: match depth {
-                    [] => Depth::List,
-                    ["--owners"] => Depth::Owners,
-                    _ => Depth::Map,
-                },
-                repeat: repeat.parse()?,
-            };
+        ["read", "--repeat", repeat, method @ ..] => {
+            let method = MethodName::ALL.into_iter().find(|known| method.contains(&known.name()));
+            let plan = Read { method, repeat: repeat.parse()? };
             let report = read(plan)?;
             Ok(writeln!(io::stdout(), "{}", serde_json::to_string(&report)?)?)
         }
@@ -73,7 +66,7 @@ fn every_contestant_gives_a_plausible_result() -> Result<(), Box<dyn Error>> {
             fault => panic!("{}: {fault:?}", lane.contestant),
         }
     }
-    assert!(measured >= 7, "the own ones are always there");
+    assert!(measured >= 2, "the own ones are always there");
     println!("test snapshot ... ok, {measured} of {} contestants", lanes.len());
     Ok(())
 }

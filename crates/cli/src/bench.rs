@@ -10,8 +10,8 @@ use std::{
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use portolan_bench::{
-    Depth, Event, Hold, Options, Order, Program, Progress, Read, Results, Snapshot,
-    SnapshotOptions, hold, read, report, run as run_scenario,
+    Event, Hold, Options, Order, Program, Progress, Read, Results, Scenario, Snapshot,
+    SnapshotOptions, Sockets, SocketsOptions, hold, read, report, run as run_scenario,
 };
 use portolan_sockets::MethodName;
 
@@ -28,7 +28,7 @@ use portolan_sockets::MethodName;
 pub struct BenchArgs {
     /// What to measure.
     #[arg(value_enum)]
-    scenario: Option<Scenario>,
+    scenario: Option<ScenarioName>,
 
     /// Sizes, separated by commas [default: the scenario's own].
     #[arg(long, value_name = "N", value_delimiter = ',')]
@@ -38,16 +38,17 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value = "15")]
     rounds: NonZero<u32>,
 
-    /// Shuffle who runs when, each round anew, with this seed, instead of taking turns.
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    /// Where the shuffling starts that decides, each round anew, who runs when.
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
 
-    /// The contestant that the others are compared with [default: the scenario's own choice].
-    #[arg(long, value_name = "NAME")]
+    /// The contestant that all are compared with [default: one for each task].
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     baseline: Option<String>,
 
-    /// Only contestants whose name contains this, and the baseline; may be given several times.
-    #[arg(long, value_name = "PART")]
+    /// Only contestants whose name contains this, and whom they are compared with; may be given
+    /// several times.
+    #[arg(long, value_name = "PART", allow_hyphen_values = true)]
     only: Vec<String>,
 
     /// Leave out programs of quadratic cost above this size.
@@ -66,7 +67,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write results.csv, results.jsonl and the chart results.svg to this directory.
+    /// Write results.csv, results.jsonl, the chart results.svg and the page results.html to this
+    /// directory.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -76,9 +78,11 @@ pub struct BenchArgs {
 
 /// The scenarios.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Scenario {
-    /// What one reading of all TCP sockets costs: list, owners, map.
+enum ScenarioName {
+    /// What one reading of the map costs: sockets, owners, edges.
     Snapshot,
+    /// What listing TCP sockets costs, whole processes with their output.
+    Sockets,
 }
 
 /// What a measurement starts this program for.
@@ -94,18 +98,12 @@ enum Part {
         #[arg(long)]
         share: u8,
     },
-    /// Read the sockets of this network namespace and say what that cost.
+    /// Read the sockets of this network namespace as the map does and say what that cost.
     #[command(hide = true)]
     Read {
-        /// diag or procfs; the best that works if not given.
+        /// How to list; the best that works if not given.
         #[arg(long, value_parser = method)]
         method: Option<MethodName>,
-        /// Find the process that holds each socket.
-        #[arg(long)]
-        owners: bool,
-        /// Read as the map does: owners, bundled to edges.
-        #[arg(long)]
-        bundle: bool,
         /// How often.
         #[arg(long, default_value = "1")]
         repeat: NonZero<u32>,
@@ -117,29 +115,44 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match (&args.part, args.scenario) {
         (Some(part), _) => run_part(part),
         (None, None) => list_scenarios(),
-        (None, Some(Scenario::Snapshot)) => measure(args),
+        (None, Some(name)) => measure(args, scenario(name, args)?.as_ref()),
     }
 }
 
 fn list_scenarios() -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
-    let sizes = Snapshot::SIZES.map(|size| size.to_string()).join(", ");
-    writeln!(out, "{:10} {} (sizes: {sizes})", Snapshot::NAME, Snapshot::ABOUT)?;
+    for (name, about, sizes) in [
+        (Snapshot::NAME, Snapshot::ABOUT, Snapshot::SIZES.as_slice()),
+        (Sockets::NAME, Sockets::ABOUT, &Sockets::SIZES),
+    ] {
+        let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        writeln!(out, "{name:10} {about} (sizes: {sizes})")?;
+    }
     writeln!(out, "\nportolan bench SCENARIO runs one; --help has the options.")?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+fn scenario(name: ScenarioName, args: &BenchArgs) -> anyhow::Result<Box<dyn Scenario>> {
     let own = std::env::current_exe().context("cannot find this program's own file")?;
-    let scenario = Snapshot::new(SnapshotOptions {
-        hold: Program::new(&own, ["bench", "hold"]),
-        read: Program::new(&own, ["bench", "read"]),
-        slow_peers_max: (!args.all).then_some(args.slow_peers_max),
-    });
+    let hold = Program::new(&own, ["bench", "hold"]);
+    let slow_peers_max = (!args.all).then_some(args.slow_peers_max);
+    Ok(match name {
+        ScenarioName::Snapshot => {
+            let read = Program::new(&own, ["bench", "read"]);
+            Box::new(Snapshot::new(SnapshotOptions { hold, read, slow_peers_max }))
+        }
+        ScenarioName::Sockets => {
+            let list = Program::new(&own, ["sockets"]);
+            Box::new(Sockets::new(SocketsOptions { hold, list, slow_peers_max }))
+        }
+    })
+}
+
+fn measure(args: &BenchArgs, scenario: &dyn Scenario) -> anyhow::Result<ExitCode> {
     let options = Options {
         sizes: args.sizes.iter().map(|size| size.get()).collect(),
         rounds: args.rounds.get(),
-        order: args.seed.map_or(Order::Rotated, |seed| Order::Shuffled { seed }),
+        order: Order { seed: args.seed },
         baseline: args.baseline.clone(),
         only: args.only.clone(),
     };
@@ -147,11 +160,11 @@ fn measure(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let is_terminal = stderr.is_terminal();
     let mut progress = Progress::new(&mut stderr, is_terminal);
     let write = if args.json { report::write_json_last } else { report::write_table };
-    let results = run_scenario(&scenario, &options, &mut |event| {
+    let results = run_scenario(scenario, &options, &mut |event| {
         progress.tell(event);
         match event {
             Event::Finished(results) => write(results, &mut stdout).and_then(|()| stdout.flush()),
-            Event::Preparing { .. } | Event::Running { .. } => Ok(()),
+            Event::Preparing { .. } | Event::Running { .. } | Event::Counting { .. } => Ok(()),
         }
     })?;
     write_files(args, &results)?;
@@ -179,13 +192,8 @@ fn run_part(part: &Part) -> anyhow::Result<ExitCode> {
             let share = Hold { connections, share };
             hold(share, &mut io::stdout().lock(), &mut io::stdin().lock())?;
         }
-        Part::Read { method, owners, bundle, repeat } => {
-            let depth = match (bundle, owners) {
-                (true, _) => Depth::Map,
-                (false, true) => Depth::Owners,
-                (false, false) => Depth::List,
-            };
-            let report = read(Read { method, depth, repeat: repeat.get() })?;
+        Part::Read { method, repeat } => {
+            let report = read(Read { method, repeat: repeat.get() })?;
             writeln!(io::stdout().lock(), "{}", serde_json::to_string(&report)?)?;
         }
     }

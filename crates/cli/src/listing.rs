@@ -8,8 +8,12 @@ use portolan_sockets::MethodName;
 pub enum Listing {
     /// The fastest that this host allows.
     Auto,
+    /// A BPF program that follows the chains of TCP's hash table.
+    Walk,
     /// Netlink sock_diag.
     Diag,
+    /// BPF iterators.
+    Iter,
     /// The files under /proc/net.
     Procfs,
 }
@@ -19,7 +23,9 @@ impl Listing {
     pub fn method(self) -> Option<MethodName> {
         match self {
             Self::Auto => None,
+            Self::Walk => Some(MethodName::Walk),
             Self::Diag => Some(MethodName::Diag),
+            Self::Iter => Some(MethodName::Iter),
             Self::Procfs => Some(MethodName::Procfs),
         }
     }

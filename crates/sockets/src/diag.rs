@@ -1,14 +1,17 @@
 //! Listing by netlink sock_diag (sock_diag(7), net/ipv4/inet_diag.c).
 
+mod destroy;
 mod info;
+mod memory;
 pub mod message;
 
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
-use portolan_flow::Transport;
-use portolan_sys::netlink::NetlinkSocket;
+use portolan_flow::{PortRange, Transport};
+use portolan_sys::{limits, netlink::NetlinkSocket};
 
-use crate::{Coverage, Error, Method, MethodName, Place, Query, Row};
+use crate::{Coverage, Error, Filter, Method, MethodName, Place, Query, Row, Slice};
+pub use destroy::{Destroyer, Ending, SocketId};
 use message::{Family, Part, Request};
 
 /// The kernel fills no datagram beyond this, whatever the buffer.
@@ -178,6 +181,9 @@ impl Method for Diag {
     }
 
     fn read(&mut self, query: &Query, each: &mut dyn FnMut(&Row)) -> Result<Coverage, Error> {
+        if query.slice != Slice::WHOLE {
+            return self.read(&in_slice(query), each);
+        }
         let mut coverage = self.dump(Family::V4, query, each)?;
         match self.dump(Family::V6, query, each) {
             Ok(v6) => coverage.add(v6),
@@ -192,6 +198,14 @@ impl Method for Diag {
 /// Whether an older kernel would say so about an operation that it does not know.
 fn may_be_due_to_code(error: &Error) -> bool {
     matches!(error, Error::Refused { source, .. } if source.kind() == io::ErrorKind::InvalidInput)
+}
+
+/// The kernel's dumps have no slices, but filters.
+fn in_slice(query: &Query) -> Query {
+    let default = (PortRange::LINUX.first, PortRange::LINUX.last);
+    let ephemeral = limits::ephemeral_ports().unwrap_or(default);
+    let filter = Filter::within(query.filter.as_deref(), query.slice, ephemeral);
+    Query { filter: Some(Arc::new(filter)), slice: Slice::WHOLE, ..query.clone() }
 }
 
 fn no_such_family(error: &io::Error) -> bool {

@@ -40,6 +40,26 @@ pub enum Error {
         /// What it does not tell.
         what: &'static str,
     },
+    /// BPF is not possible here.
+    #[error(
+        "cannot {what}: {source}; it takes CAP_BPF and CAP_PERFMON (root has them), and Linux 6.2 \
+         or newer with BTF"
+    )]
+    Bpf {
+        /// What was attempted.
+        what: &'static str,
+        /// The kernel's or the loader's answer.
+        source: io::Error,
+    },
+    /// A chain of the kernel's hash table holds more sockets than one reading can take.
+    #[error(
+        "a chain of the kernel's table of connections is too long to be read at once; \
+         --method diag reads it"
+    )]
+    ChainTooLong,
+    /// Processes came and went faster than they could be read.
+    #[error("the processes of this host changed again and again while they were read")]
+    Restless,
     /// A reply that breaks the protocol.
     #[error(
         "malformed sock_diag reply: {what} at byte {at}; please report it with the kernel's version"

@@ -10,6 +10,7 @@ mod evaluate;
 mod expression;
 mod names;
 mod parse;
+mod slice;
 mod tokens;
 
 use std::fmt;
@@ -65,6 +66,12 @@ impl Filter {
     #[must_use]
     pub fn names_states(&self) -> bool {
         self.states.is_some()
+    }
+
+    /// Whether it asks for more than states.
+    #[must_use]
+    pub fn has_expression(&self) -> bool {
+        self.expression.is_some()
     }
 
     /// Whether a socket is wanted: its state, and all else.

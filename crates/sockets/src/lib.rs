@@ -8,34 +8,49 @@
 //! Read in this order: `row.rs`, `method.rs`, `filter.rs` (`filter/expression.rs`,
 //! `filter/tokens.rs`, `filter/names.rs`, `filter/parse.rs`, `filter/parse/address.rs`,
 //! `filter/error.rs`, `filter/evaluate.rs`, `filter/bytecode.rs`, `filter/bytecode/tree.rs`),
-//! `diag.rs` (`diag/message.rs`, `diag/info.rs`), `procfs.rs` (`procfs/line.rs`), `owner.rs`
-//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `place.rs`, `snapshot.rs`
+//! `diag.rs` (`diag/message.rs`, `diag/info.rs`,
+//! `diag/memory.rs`, `diag/destroy.rs`), `procfs.rs` (`procfs/line.rs`), `owner.rs`
+//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `hidden.rs`, `place.rs`, `snapshot.rs`
 //! (`snapshot/memory.rs`, `snapshot/observer.rs`, `snapshot/warnings.rs`).
 
 #![forbid(unsafe_code)]
 
+mod bpf;
 pub mod diag;
 mod error;
 mod filter;
+mod follow;
+mod hidden;
+mod iter;
 mod method;
 mod owner;
 mod place;
 pub mod procfs;
+// For the fuzzer.
+#[doc(hidden)]
+pub mod record;
 mod row;
 #[cfg(test)]
 mod scene;
 mod snapshot;
+mod walk;
 
+pub use diag::{Destroyer, Ending, SocketId};
 pub use error::Error;
 pub use filter::{
     BYTECODE_BYTES_MAX, Bytecode, DEPTH_MAX, Filter, FilterError, HostNames, Names, TEXT_BYTES_MAX,
     WellKnown,
 };
-pub use method::{Choice, Coverage, Method, MethodName, Query, choose, open};
+pub use follow::{Change, Follow, FollowOptions, Refresh};
+pub use hidden::{Hidden, hidden_processes};
+pub use method::{
+    Choice, Coverage, Details, Method, MethodName, PassedOver, Query, Slice, Wish, choose, open,
+    read_in_slices, worthwhile_slices,
+};
 // For the fuzzer.
 #[doc(hidden)]
 pub use owner::cgroup;
-pub use owner::{Holder, Owners};
+pub use owner::{Holder, Lookup, Owners, Source};
 pub use place::{Place, Places, places};
-pub use row::{Row, State, States, TcpInfo};
+pub use row::{Row, SocketMemory, State, States, TcpInfo};
 pub use snapshot::{Reading, Snapshot, SnapshotOptions};

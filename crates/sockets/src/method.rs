@@ -1,10 +1,87 @@
 //! The ways to list sockets, behind one interface.
 
-use std::{fmt, sync::Arc};
+mod choice;
+mod slices;
+
+use std::{fmt, num::NonZero, sync::Arc};
 
 use portolan_flow::Transport;
 
-use crate::{Error, Filter, Place, Row, States, diag::Diag, procfs::Procfs};
+use crate::{
+    Error, Filter, Place, Row, States, diag::Diag, iter::Iter, procfs::Procfs, walk::Walk,
+};
+pub use choice::{Choice, PassedOver, Wish, choose};
+pub use slices::{read_in_slices, worthwhile_slices};
+
+/// What rows carry beside addresses, state and queues. A method may give more than was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Details {
+    /// How much waits in the queues.
+    pub queues: bool,
+    /// User and inode number.
+    pub holder: bool,
+    /// The kernel's unique number of the socket.
+    pub cookie: bool,
+    /// The timer that runs.
+    pub timer: bool,
+    /// [`crate::TcpInfo`]; makes a reply of sock_diag three times as long.
+    pub tcp_info: bool,
+    /// How much memory its queues take.
+    pub memory: bool,
+}
+
+impl Details {
+    /// Nothing but addresses and state.
+    pub const NONE: Self = Self {
+        queues: false,
+        holder: false,
+        cookie: false,
+        timer: false,
+        tcp_info: false,
+        memory: false,
+    };
+
+    /// Whether all that `other` has is in these too.
+    #[must_use]
+    pub fn cover(self, other: Self) -> bool {
+        let all = |details: Self| {
+            let Self { queues, holder, cookie, timer, tcp_info, memory } = details;
+            [queues, holder, cookie, timer, tcp_info, memory]
+        };
+        all(self).iter().zip(all(other)).all(|(&has, asked)| has || !asked)
+    }
+}
+
+/// What a listing shows where nothing else is asked for: the queues.
+impl Default for Details {
+    fn default() -> Self {
+        Self { queues: true, ..Self::NONE }
+    }
+}
+
+/// A part of a listing. The slices of a whole are disjoint, about equal, and together the whole, so
+/// that several threads can share the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    pub(crate) index: u32,
+    pub(crate) of: u32,
+}
+
+impl Slice {
+    /// All of it.
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+
+    /// Whether it is the one that a method has to deliver all in that knows no slices.
+    #[must_use]
+    pub fn is_first(self) -> bool {
+        self.index == 0
+    }
+
+    /// The whole in so many slices.
+    pub fn all(of: NonZero<u32>) -> impl Iterator<Item = Self> {
+        (0..of.get()).map(move |index| Self { index, of: of.get() })
+    }
+}
 
 /// What to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,17 +90,25 @@ pub struct Query {
     pub transport: Transport,
     /// The states wanted.
     pub states: States,
-    /// Whether rows carry [`crate::TcpInfo`]; makes a reply three times as long.
-    pub tcp_info: bool,
+    /// What rows carry beside addresses, state and queues.
+    pub details: Details,
     /// Which of these sockets are wanted; all where there is no filter.
     pub filter: Option<Arc<Filter>>,
+    /// Which part of all that.
+    pub slice: Slice,
 }
 
 impl Query {
-    /// All sockets of a transport, without measurements and filter.
+    /// All sockets of a transport, without details and filter.
     #[must_use]
     pub fn all(transport: Transport) -> Self {
-        Self { transport, states: States::ALL, tcp_info: false, filter: None }
+        Self {
+            transport,
+            states: States::ALL,
+            details: Details::default(),
+            filter: None,
+            slice: Slice::WHOLE,
+        }
     }
 
     /// The states of the query that the filter wants too.
@@ -70,21 +155,27 @@ pub trait Method: Send {
 /// The name of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MethodName {
+    /// A BPF program that follows the chains of TCP's hash table.
+    Walk,
     /// Netlink sock_diag.
     Diag,
+    /// BPF iterators.
+    Iter,
     /// The files under `/proc/net`.
     Procfs,
 }
 
 impl MethodName {
     /// All methods, the fastest first.
-    pub const ALL: [Self; 2] = [Self::Diag, Self::Procfs];
+    pub const ALL: [Self; 4] = [Self::Walk, Self::Diag, Self::Iter, Self::Procfs];
 
     /// As `--method` takes it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Walk => "walk",
             Self::Diag => "diag",
+            Self::Iter => "iter",
             Self::Procfs => "procfs",
         }
     }
@@ -93,8 +184,30 @@ impl MethodName {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
+            Self::Walk => "BPF walk over TCP's hash table",
             Self::Diag => "netlink sock_diag",
+            Self::Iter => "BPF iterator",
             Self::Procfs => "/proc/net",
+        }
+    }
+
+    /// What it can tell beside addresses and state.
+    #[must_use]
+    pub fn details(self) -> Details {
+        match self {
+            Self::Walk => Details { queues: true, holder: true, ..Details::NONE },
+            Self::Diag => Details {
+                queues: true,
+                holder: true,
+                cookie: true,
+                timer: true,
+                tcp_info: true,
+                memory: true,
+            },
+            Self::Iter => {
+                Details { queues: true, holder: true, cookie: true, timer: true, ..Details::NONE }
+            }
+            Self::Procfs => Details { queues: true, holder: true, timer: true, ..Details::NONE },
         }
     }
 }
@@ -105,50 +218,15 @@ impl fmt::Display for MethodName {
     }
 }
 
-/// The method that will be used, and why the faster ones will not.
-#[derive(Debug)]
-pub struct Choice {
-    /// The method.
-    pub method: MethodName,
-    /// What stood against each faster one.
-    pub refused: Vec<(MethodName, Error)>,
-}
-
-/// Finds the fastest method that works on this host.
-///
-/// # Errors
-/// The last method's error, when none works.
-pub fn choose() -> Result<Choice, Error> {
-    let mut refused = Vec::new();
-    for method in MethodName::ALL {
-        match trial(method) {
-            Ok(()) => return Ok(Choice { method, refused }),
-            Err(error) => refused.push((method, error)),
-        }
-    }
-    match refused.pop() {
-        Some((_, error)) => Err(error),
-        None => unreachable!("there is at least one method"),
-    }
-}
-
-/// Lists nothing, to see whether the kernel answers.
-fn trial(method: MethodName) -> Result<(), Error> {
-    let mut method = open(method, &Place::here())?;
-    for transport in [Transport::Tcp, Transport::Udp] {
-        let query = Query { states: States::NONE, ..Query::all(transport) };
-        method.read(&query, &mut |_| {})?;
-    }
-    Ok(())
-}
-
 /// Opens a method for the namespace at `place`.
 ///
 /// # Errors
 /// When the namespace cannot be entered or the kernel refuses.
 pub fn open(method: MethodName, place: &Place) -> Result<Box<dyn Method>, Error> {
     Ok(match method {
+        MethodName::Walk => Box::new(Walk::open(place)?),
         MethodName::Diag => Box::new(Diag::open(place)?),
+        MethodName::Iter => Box::new(Iter::open(place)?),
         MethodName::Procfs => Box::new(Procfs::open(place)?),
     })
 }

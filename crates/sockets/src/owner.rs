@@ -1,12 +1,13 @@
 //! Which process holds which socket.
 //!
-//! The kernel's tables name a socket's inode, and only `/proc/PID/fd` says who holds that inode.
-//! One walk over all descriptors builds a table for all sockets at once: linear in the number of
-//! descriptors, where a search per socket would be quadratic.
+//! The kernel's tables name a socket's inode, and only the descriptors of the processes say who
+//! holds that inode. One walk over all descriptors builds a table for all sockets at once: linear
+//! in the number of descriptors, where a search per socket would be quadratic.
 
 #[doc(hidden)]
 pub mod cgroup;
 mod names;
+mod table;
 mod walk;
 
 use std::{
@@ -33,28 +34,97 @@ pub(crate) fn name_of(pid: u32) -> Option<String> {
     names::read(pid).map(|process| process.name)
 }
 
+/// Where descriptors are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// In `/proc/PID/fd`, a system call for each.
+    #[default]
+    Procfs,
+    /// In the kernel's tables, by a BPF program (`bpf/holders.bpf.c`).
+    Walk,
+    /// By a BPF iterator (`bpf/iter.bpf.c`).
+    Iter,
+}
+
+/// Loading a BPF program takes 10 to 20 milliseconds, in which so many descriptors are looked at in
+/// `/proc`.
+const DESCRIPTORS_WORTH_LOADING: u64 = 10_000;
+
+impl Source {
+    /// All sources, the fastest first.
+    pub const ALL: [Self; 3] = [Self::Walk, Self::Iter, Self::Procfs];
+
+    /// The fastest that works here, for one walk; or for many, so that what it takes to begin does
+    /// not count.
+    #[must_use]
+    pub fn choose(again: bool) -> Self {
+        if !again && open_descriptors() < DESCRIPTORS_WORTH_LOADING {
+            return Self::Procfs;
+        }
+        if crate::walk::can_find_holders() {
+            Self::Walk
+        } else if crate::iter::holdings().is_ok() {
+            Self::Iter
+        } else {
+            Self::Procfs
+        }
+    }
+
+    /// One word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Procfs => "procfs",
+            Self::Walk => "walk",
+            Self::Iter => "iter",
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Procfs => "/proc/PID/fd",
+            Self::Walk => "BPF walk over the tables of descriptors",
+            Self::Iter => "BPF iterator over descriptors",
+        }
+    }
+}
+
 /// The holders of all sockets, as of the last [`Owners::walk`].
 #[derive(Debug, Default)]
 pub struct Owners {
+    source: Source,
     walked: Walked,
     processes: HashMap<u32, Arc<Process>>,
 }
 
 impl Owners {
-    /// A table that knows nobody yet.
+    /// A table that knows nobody yet, to be filled from `/proc`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Walks over the descriptors of all processes, on a few threads.
+    /// A table that knows nobody yet, to be filled from `source`.
+    #[must_use]
+    pub fn from(source: Source) -> Self {
+        Self { source, ..Self::default() }
+    }
+
+    /// Walks over the descriptors of all processes.
     ///
     /// # Errors
-    /// When `/proc` cannot be read at all, or the means are missing (`EMFILE`, `ENFILE`, `ENOMEM`).
+    /// When `/proc` cannot be read at all, or the means are missing (`EMFILE`, `ENFILE`, `ENOMEM`);
+    /// or BPF is not possible here, where that is the source.
     /// Processes that vanish or refuse are skipped; those that refuse are counted in
     /// [`Owners::hidden_processes`].
     pub fn walk(&mut self) -> Result<(), Error> {
-        self.walked = walk::walk().map_err(Error::system("walk over the processes", "/proc"))?;
+        self.walked = match self.source {
+            Source::Procfs => walk::walk().map_err(walking)?,
+            Source::Walk => Walked::of(crate::walk::holdings()?),
+            Source::Iter => Walked::of(crate::iter::holdings()?),
+        };
         // Names are read again: a process may have called exec(), or its id may be another's now.
         self.processes.clear();
         Ok(())
@@ -68,7 +138,17 @@ impl Owners {
     /// # Errors
     /// As for [`Owners::walk`].
     pub fn walk_new(&mut self) -> Result<(), Error> {
-        self.walked.walk_new().map_err(Error::system("walk over the processes", "/proc"))
+        match self.source {
+            Source::Procfs => self.walked.walk_new().map_err(walking),
+            // All of it costs less than to find out who is new.
+            Source::Walk | Source::Iter => self.walk(),
+        }
+    }
+
+    /// For a thread that looks up many.
+    #[must_use]
+    pub fn lookup(&self) -> Lookup<'_> {
+        Lookup { owners: self, holders: HashMap::new() }
     }
 
     /// Whether the last walk found a holder of the socket with this inode number.
@@ -106,6 +186,34 @@ impl Owners {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.walked.holders.is_empty()
+    }
+}
+
+/// How many descriptors are open on this host (proc(5), `/proc/sys/fs/file-nr`); 0 where that is
+/// not told.
+fn open_descriptors() -> u64 {
+    let text = std::fs::read_to_string("/proc/sys/fs/file-nr").unwrap_or_default();
+    text.split_ascii_whitespace().next().and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+fn walking(error: std::io::Error) -> Error {
+    Error::system("walk over the processes", "/proc")(error)
+}
+
+/// Looks up holders on one thread of several. Remembers what the processes are.
+#[derive(Debug)]
+pub struct Lookup<'a> {
+    owners: &'a Owners,
+    /// None of those that ended.
+    holders: HashMap<u32, Option<Holder>>,
+}
+
+impl Lookup<'_> {
+    /// As [`Owners::holder`].
+    pub fn holder(&mut self, inode: u32) -> Option<&Holder> {
+        let pid = *self.owners.walked.holders.get(&inode)?;
+        let read = || names::read(pid).map(|it| Holder { pid, process: Arc::new(it) });
+        self.holders.entry(pid).or_insert_with(read).as_ref()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use portolan_flow::Transport;
+use serde::Serialize;
 
 /// A TCP state by the kernel's number (include/net/tcp_states.h); UDP uses two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,7 +54,7 @@ impl State {
 
     /// The name that ss(8) uses.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Established => "ESTAB",
             Self::SynSent => "SYN-SENT",
@@ -160,16 +161,22 @@ pub struct Row {
     pub expires_ms: u32,
     /// Measurements of the connection, where they were asked for and the socket has them.
     pub tcp: Option<TcpInfo>,
+    /// What its queues take, where that was asked for and can be told. Not known to procfs.
+    pub memory: Option<SocketMemory>,
 }
 
 /// The part of `struct tcp_info` (include/uapi/linux/tcp.h) that people look at. A field that
 /// the running kernel is too old to fill in is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// Serialised, it is the object `tcp_info` of docs/formats/socket.md, in the order of the fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TcpInfo {
     /// Smoothed round-trip time, microseconds.
     pub rtt_us: u32,
     /// Its variation, microseconds.
     pub rtt_variation_us: u32,
+    /// Smallest round-trip time seen, microseconds; `None` also before the first was seen.
+    pub rtt_min_us: Option<u32>,
     /// Retransmission timeout, microseconds.
     pub retransmit_timeout_us: u32,
     /// Largest segment sent, bytes.
@@ -186,18 +193,46 @@ pub struct TcpInfo {
     pub retransmits_total: u32,
     /// Segments taken for lost.
     pub lost: u32,
+    /// Bytes sent, retransmissions included.
+    pub bytes_sent: Option<u64>,
     /// Bytes acknowledged by the peer (counts the SYN as one).
     pub bytes_acked: Option<u64>,
     /// Bytes received (counts the FIN as one).
     pub bytes_received: Option<u64>,
-    /// Smallest round-trip time seen, microseconds; `None` also before the first was seen.
-    pub rtt_min_us: Option<u32>,
-    /// Delivery rate, bytes per second.
-    pub delivery_rate: Option<u64>,
-    /// Bytes sent, retransmissions included.
-    pub bytes_sent: Option<u64>,
     /// Bytes retransmitted.
     pub bytes_retransmitted: Option<u64>,
+    /// Delivery rate, bytes per second.
+    pub delivery_rate: Option<u64>,
+}
+
+/// What the queues of a socket take of the kernel's memory, by `sk_get_meminfo` of
+/// net/core/sock.c. Bytes are those of whole buffers with the kernel's book-keeping, so they are
+/// more than what a program sent or will read. A field that the running kernel is too old to fill
+/// in is `None`.
+///
+/// Serialised, it is the object `memory` of docs/formats/socket.md, in the order of the fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SocketMemory {
+    /// What was received and not read, bytes (`sk_rmem_alloc`; `r` in ss).
+    pub receive_queue_bytes: u32,
+    /// As much may wait there, bytes (`sk_rcvbuf`, `SO_RCVBUF`; `rb` in ss).
+    pub receive_limit_bytes: u32,
+    /// What waits to be sent or to be acknowledged, bytes (`sk_wmem_queued`; `w` in ss).
+    pub send_queue_bytes: u32,
+    /// As much may wait there, bytes (`sk_sndbuf`, `SO_SNDBUF`; `tb` in ss).
+    pub send_limit_bytes: u32,
+    /// What the layers below (queues of interfaces, drivers) have and did not free yet, bytes
+    /// (`sk_wmem_alloc`; `t` in ss).
+    pub handed_down_bytes: u32,
+    /// What the socket has set aside for what comes next, bytes (`sk_forward_alloc`; `f` in ss).
+    /// The kernel may be in debt for a moment: then it is 2^32 less that debt, as in ss.
+    pub reserved_bytes: u32,
+    /// Socket options, bytes (`sk_omem_alloc`; `o` in ss).
+    pub option_bytes: u32,
+    /// What arrived while a program held the socket, bytes (`sk_backlog`; `bl` in ss).
+    pub backlog_bytes: Option<u32>,
+    /// Packets dropped because there was no room, since the start (`sk_drops`; `d` in ss).
+    pub drops: Option<u32>,
 }
 
 #[cfg(test)]

@@ -17,11 +17,11 @@ use std::{
 use portolan_flow::{
     Bundle, Bundler, End, NetnsId, Observation, Owner, Phase, PortRange, Transport,
 };
-use portolan_sys::{limits, user};
+use portolan_sys::limits;
 
 use crate::{
-    Choice, Coverage, Error, Method, MethodName, Owners, Place, Query, Row, State, choose, method,
-    owner, place,
+    Choice, Coverage, Details, Error, Hidden, Method, MethodName, Owners, Place, Query, Row,
+    Source, State, Wish, choose, hidden_processes, method, owner, place,
 };
 use memory::Memory;
 use observer::Observers;
@@ -74,8 +74,8 @@ impl Snapshot {
     /// When no method works, or not the one asked for.
     pub fn open(options: SnapshotOptions) -> Result<Self, Error> {
         let choice = match options.method {
-            Some(method) => Choice { method, refused: Vec::new() },
-            None => choose()?,
+            Some(method) => Choice { method, passed_over: Vec::new() },
+            None => choose(&Wish { query: &query(Transport::Tcp), owners: true, again: true })?,
         };
         let (first, last) =
             limits::ephemeral_ports().unwrap_or((PortRange::LINUX.first, PortRange::LINUX.last));
@@ -86,7 +86,7 @@ impl Snapshot {
             choice,
             ephemeral: PortRange { first, last },
             readers: HashMap::from([(here.netns, (here, reader))]),
-            owners: Owners::new(),
+            owners: Owners::from(Source::choose(true)),
             unowned: HashSet::new(),
             hidden: HashSet::new(),
             readings_since_walk: READINGS_PER_WALK,
@@ -276,20 +276,14 @@ impl Snapshot {
     /// The same text as long as the same processes hide, so that it is not news each time.
     fn hidden_warning(&self, in_namespaces: usize) -> Option<String> {
         let hidden = self.owners.hidden_processes().max(in_namespaces);
-        let processes = match hidden {
-            0 => return None,
-            1 => "1 process".to_owned(),
-            more => format!("{more} processes"),
-        };
-        let advice = if user::is_root() {
-            "not even root may; they are protected, or belong to an outer container"
-        } else {
-            "run as root, or grant CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYS_ADMIN"
-        };
-        Some(format!(
-            "{processes} cannot be looked into: their sockets are shown by user, and network \
-             namespaces (containers) where only they live are missing; {advice}"
-        ))
+        (hidden > 0).then(|| {
+            format!(
+                "{}: their sockets are shown by user, and network namespaces (containers) where \
+                 only they live are missing; {}",
+                hidden_processes(hidden),
+                Hidden::Both.advice()
+            )
+        })
     }
 }
 
@@ -322,9 +316,14 @@ impl Seen {
 }
 
 fn read_both(reader: &mut dyn Method, keep: &mut dyn FnMut(&Row)) -> Result<Coverage, Error> {
-    let mut coverage = reader.read(&Query::all(Transport::Tcp), keep)?;
-    coverage.add(reader.read(&Query::all(Transport::Udp), keep)?);
+    let mut coverage = reader.read(&query(Transport::Tcp), keep)?;
+    coverage.add(reader.read(&query(Transport::Udp), keep)?);
     Ok(coverage)
+}
+
+/// What a reading asks for: not the queues.
+fn query(transport: Transport) -> Query {
+    Query { details: Details { holder: true, ..Details::NONE }, ..Query::all(transport) }
 }
 
 fn phase(row: &Row) -> Option<Phase> {

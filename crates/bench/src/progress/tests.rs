@@ -7,6 +7,7 @@ fn told(is_terminal: bool) -> String {
     for round in 0..2 {
         progress.tell(Event::Running { size: 10_000, round, rounds: 15, contestant: "ss" });
     }
+    progress.tell(Event::Counting { size: 10_000, contestant: "netstat" });
     String::from_utf8(out).unwrap()
 }
 
@@ -19,5 +20,6 @@ fn a_file_gets_a_line_per_size() {
 fn a_terminal_gets_a_line_that_changes() {
     let told = told(true);
     assert!(!told.contains('\n'));
-    assert!(told.contains("warm-up, ss") && told.ends_with("size 10,000: 1/15, ss"));
+    assert!(told.contains("warm-up, ss") && told.contains("size 10,000: 1/15, ss"));
+    assert!(told.ends_with("size 10,000: counting calls, netstat"));
 }

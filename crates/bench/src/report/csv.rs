@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{Summary, baseline, status};
 use crate::{Lane, Results, SizeResults};
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 21] = [
     "scenario",
     "size",
     "unit",
@@ -25,6 +25,8 @@ const COLUMNS: [&str; 19] = [
     "ratio",
     "kernel",
     "date",
+    "task",
+    "table_reads",
 ];
 
 /// Writes all sizes of `results` under a line with the names of the columns.
@@ -41,8 +43,8 @@ pub fn write_csv(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn fields(results: &Results, size: &SizeResults, lane: &Lane) -> [String; 19] {
-    let summary = Summary::of(lane, baseline(results, size));
+fn fields(results: &Results, size: &SizeResults, lane: &Lane) -> [String; 21] {
+    let summary = Summary::of(lane, baseline(size, lane));
     let (status, reason) = status(&lane.outcome);
     let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
     let of = |value: fn(&Summary) -> Option<u64>| number(summary.as_ref().and_then(value));
@@ -62,12 +64,14 @@ fn fields(results: &Results, size: &SizeResults, lane: &Lane) -> [String; 19] {
         of(|summary| summary.user_us.map(|user| user.median)),
         of(|summary| summary.system_us.map(|system| system.median)),
         of(|summary| Some(summary.peak_kib.median)),
-        results.baseline.clone(),
+        lane.baseline.clone(),
         summary
             .and_then(|summary| summary.ratio)
             .map_or_else(String::new, |ratio| format!("{ratio:.4}")),
         size.host.kernel.clone(),
         size.host.date.clone(),
+        lane.task.to_owned(),
+        number(lane.reads.as_ref().and_then(|reads| reads.as_ref().ok().copied())),
     ]
 }
 

@@ -20,8 +20,11 @@ fn lane(contestant: &str, rows: Option<u64>, outcome: Outcome) -> Lane {
     Lane {
         contestant: contestant.to_owned(),
         about: "says \"hello\", & more".to_owned(),
+        task: "pretend",
+        baseline: "peer".to_owned(),
         is_own: contestant.starts_with("own"),
         rows,
+        reads: None,
         outcome,
     }
 }
@@ -40,7 +43,7 @@ pub fn results() -> Results {
         date: "2026-01-02T03:04:05Z".to_owned(),
         portolan: "0.1.0",
     };
-    let lanes = vec![
+    let mut lanes = vec![
         lane("own <fast>", Some(1_234), Outcome::Measured(own)),
         lane("steady, \"warm\"", Some(1_234), Outcome::Measured(vec![steady; 3])),
         lane("peer", None, Outcome::Measured(peer)),
@@ -48,13 +51,27 @@ pub fn results() -> Results {
         lane("broken", None, Outcome::Failed("exit code 1: a & b < c\nd".into())),
         lane("liar", None, Outcome::Wrong("3 rows, of at least 1000".into())),
     ];
+    lanes[0].reads = Some(Ok(2_345));
+    lanes[2].reads = Some(Err("needs strace: apt-get install strace".to_owned()));
     Results {
         scenario: "snapshot",
         about: "reads \"sockets\" & more".to_owned(),
         unit: "sockets",
-        baseline: "peer".to_owned(),
         rounds: 3,
-        order: Order::Shuffled { seed: 7 },
-        sizes: vec![SizeResults { size: 1_000, lanes, host }],
+        order: Order { seed: 7 },
+        sizes: vec![SizeResults { size: 1_000, left_out: None, lanes, host }],
     }
+}
+
+/// The same, but the only size was left out.
+pub fn left_out() -> Results {
+    let mut results = results();
+    let why = "needs 5 MiB of memory";
+    let size = &mut results.sizes[0];
+    size.left_out = Some(why.to_owned());
+    for lane in &mut size.lanes {
+        (lane.reads, lane.rows) = (None, None);
+        lane.outcome = Outcome::Absent(why.to_owned());
+    }
+    results
 }

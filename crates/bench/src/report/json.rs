@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Summary, baseline, micros, samples, status};
-use crate::{Host, Lane, Results, Sample, SizeResults, Spread, order::Order};
+use crate::{Host, Lane, Results, Sample, SizeResults, Spread};
 
 /// The version of the format.
 pub const RECORD_VERSION: u32 = 1;
@@ -18,12 +18,15 @@ struct Record<'a> {
     unit: &'a str,
     contestant: &'a str,
     about: &'a str,
+    task: &'a str,
     own: bool,
     status: &'a str,
     reason: Option<&'a str>,
     rounds: u32,
-    seed: Option<u64>,
+    seed: u64,
     rows: Option<u64>,
+    table_reads: Option<u64>,
+    table_reads_reason: Option<&'a str>,
     wall_us: Option<Ends>,
     cpu_us: Option<Ends>,
     user_us: Option<Ends>,
@@ -97,7 +100,7 @@ fn write_size(results: &Results, size: &SizeResults, out: &mut dyn Write) -> io:
 }
 
 fn record<'a>(results: &'a Results, size: &'a SizeResults, lane: &'a Lane) -> Record<'a> {
-    let summary = Summary::of(lane, baseline(results, size));
+    let summary = Summary::of(lane, baseline(size, lane));
     let (status, reason) = status(&lane.outcome);
     let ends = |spread: fn(&Summary) -> Option<Spread>| summary.as_ref().and_then(spread);
     Record {
@@ -107,22 +110,25 @@ fn record<'a>(results: &'a Results, size: &'a SizeResults, lane: &'a Lane) -> Re
         unit: results.unit,
         contestant: &lane.contestant,
         about: &lane.about,
+        task: lane.task,
         own: lane.is_own,
         status,
         reason,
         rounds: results.rounds,
-        seed: match results.order {
-            Order::Rotated => None,
-            Order::Shuffled { seed } => Some(seed),
-        },
+        seed: results.order.seed,
         rows: lane.rows,
+        table_reads: lane.reads.as_ref().and_then(|reads| reads.as_ref().ok().copied()),
+        table_reads_reason: lane
+            .reads
+            .as_ref()
+            .and_then(|reads| reads.as_ref().err()?.as_str().into()),
         wall_us: ends(|summary| Some(summary.wall_us)).map(Ends::from),
         cpu_us: ends(|summary| Some(summary.cpu_us)).map(Ends::from),
         user_us: ends(|summary| summary.user_us).map(Ends::from),
         system_us: ends(|summary| summary.system_us).map(Ends::from),
         peak_kib: ends(|summary| Some(summary.peak_kib)).map(Ends::from),
         peak_is_bound: summary.map(|summary| summary.peak_is_bound),
-        baseline: &results.baseline,
+        baseline: &lane.baseline,
         ratio: summary.and_then(|summary| summary.ratio),
         runs: samples(lane).unwrap_or_default().iter().map(Run::from).collect(),
         host: &size.host,

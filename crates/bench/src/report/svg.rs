@@ -1,4 +1,4 @@
-//! The chart as a file: a bar per contestant, a panel per size.
+//! The chart as a file: a bar per contestant, a panel per size and task.
 //!
 //! It has no background and takes its colours from the reader's preference, so that it can be
 //! read in a light page and in a dark one.
@@ -8,15 +8,15 @@ use std::{
     io,
 };
 
-use super::{Summary, baseline, status, text};
-use crate::{Results, SizeResults};
+use super::{Group, Summary, groups, status, text};
+use crate::Results;
 
 /// Measures in pixels.
 const WIDTH: u64 = 900;
 const MARGIN: u64 = 16;
-const LABEL_WIDTH: u64 = 200;
-const BAR_WIDTH_MAX: u64 = 380;
-const LINE_WIDTH_MAX: u64 = 440;
+const LABEL_WIDTH: u64 = 270;
+const BAR_WIDTH_MAX: u64 = 310;
+const LINE_WIDTH_MAX: u64 = 370;
 const LANE_HEIGHT: u64 = 24;
 const BAR_HEIGHT: u64 = 14;
 const HEAD_HEIGHT: u64 = 70;
@@ -63,14 +63,20 @@ struct Chart {
 impl Chart {
     fn draw(&mut self, results: &Results) -> fmt::Result {
         self.label(MARGIN, 28, "title", &title(results))?;
-        let how = format!(
-            "wall time, median of {} runs, line from least to most; factor vs {}",
-            results.rounds, results.baseline
-        );
+        let how = format!("wall time, median of {} runs, line from least to most", results.rounds);
         self.label(MARGIN, 48, "faint", &how)?;
         self.y = HEAD_HEIGHT;
         for size in &results.sizes {
-            self.panel(results, size)?;
+            let name = format!("{} {}", text::grouped(size.size), results.unit);
+            if let Some(why) = &size.left_out {
+                self.head(&name)?;
+                self.label(MARGIN, self.y + BAR_HEIGHT - 2, "faint", &format!("left out: {why}"))?;
+                self.y += LANE_HEIGHT;
+                continue;
+            }
+            for group in groups(size) {
+                self.panel(&name, &group)?;
+            }
         }
         match results.sizes.last() {
             Some(size) => {
@@ -81,21 +87,21 @@ impl Chart {
         }
     }
 
-    /// Each size has a scale of its own: from 0 to the slowest median. One disturbed run does not
-    /// shrink the bars; its line is cut off and its time is written out.
-    fn panel(&mut self, results: &Results, size: &SizeResults) -> fmt::Result {
-        let head = format!("{} {}", text::grouped(size.size), results.unit);
-        self.label(MARGIN, self.y + 20, "size", &head)?;
+    fn head(&mut self, text: &str) -> fmt::Result {
+        self.label(MARGIN, self.y + 20, "size", text)?;
         self.y += PANEL_HEAD_HEIGHT;
-        let baseline = baseline(results, size);
-        let summaries: Vec<Option<Summary>> =
-            size.lanes.iter().map(|lane| Summary::of(lane, baseline)).collect();
-        let longest = summaries.iter().flatten().map(|one| one.wall_us.median).max().unwrap_or(1);
-        for (lane, summary) in size.lanes.iter().zip(&summaries) {
+        Ok(())
+    }
+
+    /// Each panel has a scale of its own: from 0 to the slowest median. One disturbed run does not
+    /// shrink the bars; its line is cut off and its time is written out.
+    fn panel(&mut self, size: &str, group: &Group<'_>) -> fmt::Result {
+        self.head(&format!("{size}: {}, factor vs {}", group.task, group.baseline))?;
+        for (lane, summary) in &group.lanes {
             let base = self.y + BAR_HEIGHT - 2;
             self.label(MARGIN, base, "name", &lane.contestant)?;
             match summary {
-                Some(summary) => self.bar(summary, longest, lane.is_own)?,
+                Some(summary) => self.bar(summary, group.longest_us, lane.is_own)?,
                 None => {
                     let (status, why) = status(&lane.outcome);
                     let class = if status == "absent" { "faint" } else { "fault" };
@@ -147,7 +153,7 @@ impl Chart {
 
 /// Text as XML 1.0 takes it between tags: section 2.4 for what has a meaning, 2.2 for what is no
 /// character at all.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {
         match char {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Summary, baseline, status, text};
+use super::{Group, Summary, groups, reads_text, status, text};
 use crate::{Lane, Results, SizeResults};
 
 /// Width of the longest bar, in characters.
@@ -11,14 +11,12 @@ const BAR_WIDTH: u64 = 20;
 /// Eighths of a character, from one to eight.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// Writes the last size of `results`: a picture, then the numbers.
+/// Writes the last size of `results`: for each task a picture beside the numbers.
 ///
 /// # Errors
 /// The writer's.
 pub fn write_table(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let Some(size) = results.sizes.last() else { return Ok(()) };
-    let rows: Vec<Row> = rows(results, size);
-    let name_width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     writeln!(
         out,
         "{} {}: {}, median of {} runs [least to most]",
@@ -28,23 +26,71 @@ pub fn write_table(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         results.rounds,
     )?;
     writeln!(out, "{}", size.host.describe())?;
-    writeln!(out)?;
-    let bar_width = usize::try_from(BAR_WIDTH).unwrap_or(0);
-    let versus = format!("vs {}", results.baseline);
-    writeln!(
-        out,
-        "{:name_width$}  {:bar_width$}  {:>8}  {:20}{:>9}  {:>10}  {:>9}  {versus}",
-        "", "", "wall", "", "CPU", "peak", "rows"
-    )?;
-    for row in &rows {
-        write!(out, "{:name_width$}  ", row.name)?;
-        match &row.figures {
-            Ok(figures) => writeln!(out, "{figures}")?,
-            Err(why) => writeln!(out, "{why}")?,
+    if let Some(why) = &size.left_out {
+        return writeln!(out, "\nleft out: {why}\n");
+    }
+    let names = size.lanes.iter().map(|lane| lane.contestant.chars().count());
+    let widths = Widths {
+        name: names.max().unwrap_or(0),
+        // A column that nobody asked for is not there.
+        reads: size.lanes.iter().map(|lane| reads_text(lane).len()).max().unwrap_or(0),
+    };
+    for group in groups(size) {
+        writeln!(out)?;
+        write_heading(&group, widths, out)?;
+        for (lane, summary) in &group.lanes {
+            write!(out, "{:width$}  ", lane.contestant, width = widths.name)?;
+            match summary {
+                Some(summary) => {
+                    writeln!(out, "{}", figures(lane, summary, group.longest_us, widths))?;
+                }
+                None => writeln!(out, "{}", why(lane))?,
+            }
         }
     }
     writeln!(out)?;
+    write_uncounted(size, out)?;
     if results.sizes.len() == 1 { write_legend(size, out) } else { Ok(()) }
+}
+
+/// Widths of the columns that depend on what is in them.
+#[derive(Clone, Copy)]
+struct Widths {
+    name: usize,
+    /// 0: no such column.
+    reads: usize,
+}
+
+fn write_heading(group: &Group<'_>, widths: Widths, out: &mut dyn Write) -> io::Result<()> {
+    let bar_width = usize::try_from(BAR_WIDTH).unwrap_or(0);
+    write!(
+        out,
+        "{:name$}  {:bar_width$}  {:>8}  {:20}{:>9}  {:>10}  {:>9}  ",
+        group.task,
+        "",
+        "wall",
+        "",
+        "CPU",
+        "peak",
+        "rows",
+        name = widths.name,
+    )?;
+    if widths.reads > 0 {
+        write!(out, "{:>width$}  ", "reads", width = widths.reads.max(5))?;
+    }
+    writeln!(out, "vs {}", group.baseline)
+}
+
+/// Why calls were not counted, once for each reason.
+fn write_uncounted(size: &SizeResults, out: &mut dyn Write) -> io::Result<()> {
+    let mut reasons: Vec<&String> =
+        size.lanes.iter().filter_map(|lane| lane.reads.as_ref()?.as_ref().err()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for reason in reasons {
+        writeln!(out, "  reads not measured: {reason}")?;
+    }
+    Ok(())
 }
 
 /// Who does what; once, since it is the same at every size.
@@ -56,36 +102,18 @@ fn write_legend(size: &SizeResults, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-struct Row {
-    name: String,
-    figures: Result<String, String>,
-}
-
-fn rows(results: &Results, size: &SizeResults) -> Vec<Row> {
-    let baseline = baseline(results, size);
-    let summaries: Vec<Option<Summary>> =
-        size.lanes.iter().map(|lane| Summary::of(lane, baseline)).collect();
-    let longest = summaries.iter().flatten().map(|one| one.wall_us.median).max().unwrap_or(0);
-    let lanes = size.lanes.iter().zip(&summaries);
-    lanes
-        .map(|(lane, summary)| Row {
-            name: lane.contestant.clone(),
-            figures: match summary {
-                Some(summary) => Ok(figures(lane, summary, longest)),
-                None => Err(why(lane)),
-            },
-        })
-        .collect()
-}
-
-fn figures(lane: &Lane, summary: &Summary, longest: u64) -> String {
+fn figures(lane: &Lane, summary: &Summary, longest_us: u64, widths: Widths) -> String {
     let wall = summary.wall_us;
     let spread = format!("[{} to {}]", text::time(wall.min), text::time(wall.max));
     let bound = if summary.peak_is_bound { "≤ " } else { "" };
     let peak = format!("{bound}{}", text::mib(summary.peak_kib.median));
+    let reads = match widths.reads {
+        0 => String::new(),
+        width => format!("{:>width$}  ", reads_text(lane), width = width.max(5)),
+    };
     format!(
-        "{:width$}  {:>8}  {spread:20}{:>9}  {peak:>10}  {:>9}  {}",
-        bar(wall.median, longest),
+        "{:width$}  {:>8}  {spread:20}{:>9}  {peak:>10}  {:>9}  {reads}{}",
+        bar(wall.median, longest_us),
         text::time(wall.median),
         text::time(summary.cpu_us.median),
         lane.rows.map_or_else(String::new, text::grouped),

@@ -5,7 +5,7 @@ fn a_directory_gets_every_report() {
     let directory = tempfile::tempdir().unwrap();
     let inside = directory.path().join("made/on/demand");
     let files = write_directory(&inside, &fixture::results()).unwrap();
-    assert_eq!(files.len(), 3);
+    assert_eq!(files.len(), 4);
     assert!(files.iter().all(|file| fs::metadata(file).unwrap().len() > 0));
 }
 
@@ -25,4 +25,16 @@ fn without_a_measured_baseline_there_is_no_ratio() {
     assert_eq!(Summary::of(&lanes[0], Some(&lanes[3])).unwrap().ratio, None);
     assert_eq!(Summary::of(&lanes[0], None).unwrap().ratio, None);
     assert_eq!(Summary::of(&lanes[3], Some(&lanes[2])), None);
+}
+
+#[test]
+fn lanes_are_in_groups_of_one_task_and_baseline() {
+    let mut results = fixture::results();
+    results.sizes[0].lanes[2].task = "other";
+    let groups = groups(&results.sizes[0]);
+    let sizes: Vec<usize> = groups.iter().map(|group| group.lanes.len()).collect();
+    assert_eq!(sizes, [2, 1, 3]);
+    assert_eq!(groups[1].task, "other");
+    let longest: Vec<u64> = groups.iter().map(|group| group.longest_us).collect();
+    assert_eq!(longest, [2_000, 4_000, 1]);
 }

@@ -7,6 +7,7 @@ use super::*;
 enum Act {
     Rows(u64),
     Missing,
+    Refused,
     Fail,
     /// Works until this many runs are done.
     FailAfter(usize),
@@ -30,6 +31,14 @@ impl Contestant for Fake {
         "pretends"
     }
 
+    fn task(&self) -> &'static str {
+        "pretend"
+    }
+
+    fn baseline(&self) -> &'static str {
+        if self.name == "call" { "ball" } else { "a" }
+    }
+
     fn is_own(&self) -> bool {
         self.name == "a"
     }
@@ -45,8 +54,18 @@ impl Contestant for Fake {
         match self.act {
             Act::Rows(rows) => Ok(Sample { rows: Some(rows), ..Sample::default() }),
             Act::FailAfter(runs) if self.runs <= runs => Ok(Sample::default()),
+            Act::Refused => Err(Fault::Refused("needs BPF".to_owned())),
             _ => Err(Fault::Failed("exit code 1".to_owned())),
         }
+    }
+
+    fn rows_expected(&self, size: u64) -> RangeInclusive<u64> {
+        if self.name == "exact" { size..=size } else { size..=u64::MAX }
+    }
+
+    fn count_reads(&mut self) -> Option<Result<u64, String>> {
+        self.diary.lock().unwrap().push(format!("{}#", self.name));
+        Some(Ok(3))
     }
 }
 
@@ -82,8 +101,8 @@ impl Scenario for Stage {
         &[10]
     }
 
-    fn baseline(&self) -> &'static str {
-        "a"
+    fn left_out(&self, size: u64) -> Option<String> {
+        (size == 99).then(|| "needs more memory".to_owned())
     }
 
     fn contestants(&self) -> Vec<Box<dyn Contestant>> {
@@ -121,18 +140,24 @@ fn contestants_take_turns_in_one_world_per_size() {
     let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Rows(10)), ("c", Act::Rows(10))]);
     let options = Options { sizes: vec![10, 5], ..rounds(2) };
     let results = run(&stage, &options, &mut |_| Ok(())).unwrap();
-    let diary = stage.diary.lock().unwrap().join(" ");
-    let each = "aw bw cw a b c b c a end";
-    assert_eq!(diary, format!("begin 10 {each} begin 5 {each}"));
+    let diary = stage.diary.lock().unwrap().clone();
+    for (size, part) in ["begin 10", "begin 5"].into_iter().zip(diary.chunks(14)) {
+        assert_eq!(part[0], size);
+        assert_eq!(part[1..4], ["aw", "bw", "cw"]);
+        for round in part[4..10].chunks(3) {
+            let mut round = round.to_vec();
+            round.sort_unstable();
+            assert_eq!(round, ["a", "b", "c"]);
+        }
+        // What slows down the counted comes after everything that is timed.
+        assert_eq!(part[10..], ["a#", "b#", "c#", "end"]);
+    }
     assert!(!results.has_faults());
-    assert!(
-        results
-            .sizes
-            .iter()
-            .flat_map(|size| &size.lanes)
-            .all(|lane| matches!(&lane.outcome, Outcome::Measured(samples) if samples.len() == 2)
-                && lane.rows == Some(10))
-    );
+    assert!(results.sizes.iter().flat_map(|size| &size.lanes).all(
+        |lane| matches!(&lane.outcome, Outcome::Measured(samples) if samples.len() == 2)
+            && lane.rows == Some(10)
+            && lane.reads == Some(Ok(3))
+    ));
 }
 
 #[test]
@@ -141,8 +166,16 @@ fn who_is_not_installed_is_a_lane_that_says_so() {
     let results = run(&stage, &rounds(1), &mut |_| Ok(())).unwrap();
     let why = Outcome::Absent("not installed: apt-get install it".to_owned());
     assert_eq!(outcomes(&results)[1], ("b", &why));
-    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a end");
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a a# end");
     assert!(!results.has_faults(), "to be absent is no fault");
+}
+
+#[test]
+fn whom_the_host_refuses_is_a_lane_that_says_so() {
+    let stage = stage(&[("a", Act::Rows(10)), ("b", Act::Refused)]);
+    let results = run(&stage, &rounds(1), &mut |_| Ok(())).unwrap();
+    assert_eq!(outcomes(&results)[1], ("b", &Outcome::Absent("needs BPF".to_owned())));
+    assert!(!results.has_faults());
 }
 
 #[test]
@@ -153,7 +186,9 @@ fn who_fails_is_out_and_the_others_go_on() {
     let failed = Outcome::Failed("exit code 1".to_owned());
     assert!(matches!(outcomes(&results)[0].1, Outcome::Measured(samples) if samples.len() == 3));
     assert_eq!(outcomes(&results)[1..], [("b", &failed), ("c", &failed)]);
-    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw bw cw a c c a a end");
+    let runs = |of: &str| stage.diary.lock().unwrap().iter().filter(|one| *one == of).count();
+    assert_eq!((runs("a"), runs("b"), runs("c")), (3, 0, 2));
+    assert_eq!((runs("a#"), runs("b#"), runs("c#")), (1, 0, 0));
     assert!(results.has_faults());
 }
 
@@ -163,17 +198,47 @@ fn too_few_rows_are_wrong_and_not_timed() {
     let results = run(&stage, &rounds(2), &mut |_| Ok(())).unwrap();
     let wrong = Outcome::Wrong("9 rows, of at least 10".to_owned());
     assert_eq!(outcomes(&results)[1], ("b", &wrong));
-    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw bw a a end");
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw bw a a a# end");
     assert!(results.has_faults());
 }
 
 #[test]
-fn only_those_asked_for_run_and_the_baseline() {
-    let cast = [("a", Act::Rows(10)), ("ball", Act::Rows(10)), ("call", Act::Rows(10))];
-    let options = Options { only: vec!["bal".to_owned()], ..rounds(1) };
-    let results = run(&stage(&cast), &options, &mut |_| Ok(())).unwrap();
-    let names: Vec<&str> = outcomes(&results).iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, ["a", "ball"]);
+fn where_the_number_is_known_more_rows_are_wrong_too() {
+    let stage = stage(&[("a", Act::Rows(11)), ("exact", Act::Rows(11))]);
+    let results = run(&stage, &rounds(1), &mut |_| Ok(())).unwrap();
+    assert_eq!(outcomes(&results)[1], ("exact", &Outcome::Wrong("11 rows, of 10".to_owned())));
+}
+
+#[test]
+fn only_those_asked_for_run_and_whom_they_are_compared_with() {
+    let cast = [
+        ("a", Act::Rows(10)),
+        ("ball", Act::Rows(10)),
+        ("call", Act::Rows(10)),
+        ("duel", Act::Rows(10)),
+    ];
+    let lanes = |only: &str, baseline: Option<&str>| {
+        let baseline = baseline.map(str::to_owned);
+        let options = Options { only: vec![only.to_owned()], baseline, ..rounds(1) };
+        let mut results = run(&stage(&cast), &options, &mut |_| Ok(())).unwrap();
+        let lanes = results.sizes.remove(0).lanes.into_iter();
+        lanes.map(|lane| format!("{} vs {}", lane.contestant, lane.baseline)).collect::<Vec<_>>()
+    };
+    assert_eq!(lanes("bal", None), ["a vs a", "ball vs a"]);
+    assert_eq!(lanes("cal", None), ["ball vs a", "call vs ball"]);
+    assert_eq!(lanes("cal", Some("duel")), ["call vs duel", "duel vs duel"]);
+}
+
+#[test]
+fn a_size_that_is_left_out_says_why_and_the_others_are_measured() {
+    let stage = stage(&[("a", Act::Rows(100))]);
+    let options = Options { sizes: vec![99, 10], ..rounds(1) };
+    let results = run(&stage, &options, &mut |_| Ok(())).unwrap();
+    assert_eq!(results.sizes[0].left_out.as_deref(), Some("needs more memory"));
+    assert_eq!(outcomes(&results)[0].1, &Outcome::Absent("needs more memory".to_owned()));
+    assert!(matches!(outcomes(&results)[1].1, Outcome::Measured(_)));
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a a# end");
+    assert!(!results.has_faults());
 }
 
 #[test]
@@ -198,12 +263,13 @@ fn a_size_that_cannot_be_made_leaves_the_earlier_ones_told() {
         told.push(match event {
             Event::Preparing { size } => format!("preparing {size}"),
             Event::Running { round, contestant, .. } => format!("{contestant} {round}"),
+            Event::Counting { contestant, .. } => format!("{contestant} #"),
             Event::Finished(results) => format!("finished {}", results.sizes.len()),
         });
         Ok(())
     });
     assert!(matches!(result, Err(Error::TooMany { .. })));
-    assert_eq!(told, ["preparing 10", "a 0", "a 1", "finished 1", "preparing 666"]);
+    assert_eq!(told, ["preparing 10", "a 0", "a 1", "a #", "finished 1", "preparing 666"]);
 }
 
 #[test]
@@ -212,8 +278,8 @@ fn a_reader_that_goes_away_ends_the_measurement() {
     let options = Options { sizes: vec![10, 20], ..rounds(1) };
     let result = run(&stage, &options, &mut |event| match event {
         Event::Finished(_) => Err(io::ErrorKind::BrokenPipe.into()),
-        Event::Preparing { .. } | Event::Running { .. } => Ok(()),
+        Event::Preparing { .. } | Event::Running { .. } | Event::Counting { .. } => Ok(()),
     });
     assert!(matches!(result, Err(Error::System { .. })), "{result:?}");
-    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a end");
+    assert_eq!(stage.diary.lock().unwrap().join(" "), "begin 10 aw a a# end");
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    Contestant, Depth, Fault, Program, Purpose, Read, ReadReport, Sample, Stdout, measure,
+    Contestant, Fault, Program, Purpose, Read, ReadReport, Sample, Stdout, measure,
+    peers::LIST_BASELINE,
     program::{RUN_TIME_MAX, succeeded},
+    read::refused_or,
     scenario::at_least,
 };
 
@@ -15,10 +17,10 @@ pub(super) const READINGS_COUNTED: u32 = 15;
 /// A report is a line of a few numbers per reading.
 const REPORT_BYTES_MAX: u64 = 64 * 1024;
 
-/// A process of this program that reads as `read` says.
+/// A process of this program that reads as the map does.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) about: &'static str,
     pub(super) program: Program,
     /// Where it repeats, the first reading does not count, and the times are those of one
@@ -28,11 +30,19 @@ pub(super) struct Own {
 
 impl Contestant for Own {
     fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
     fn about(&self) -> &str {
         self.about
+    }
+
+    fn task(&self) -> &'static str {
+        super::TASK
+    }
+
+    fn baseline(&self) -> &'static str {
+        LIST_BASELINE
     }
 
     fn is_own(&self) -> bool {
@@ -47,7 +57,7 @@ impl Contestant for Own {
         let program = self.program.clone().with(self.read.to_args());
         let stdout = Stdout::Keep { bytes_max: REPORT_BYTES_MAX };
         let measured = measure(&program, stdout, RUN_TIME_MAX)?;
-        succeeded(&measured)?;
+        succeeded(&measured).map_err(|fault| refused_or(fault, self.read.method))?;
         let report: ReadReport = serde_json::from_slice(&measured.kept)
             .map_err(|error| Fault::Wrong(format!("unreadable report: {error}")))?;
         check(&report, self.read, size)?;
@@ -59,13 +69,9 @@ impl Contestant for Own {
 /// Whether the reading has what the world is known to have.
 fn check(report: &ReadReport, read: Read, size: u64) -> Result<(), Fault> {
     at_least("rows", report.rows, size)?;
-    if read.depth != Depth::List {
-        at_least("sockets with an owner", report.owned.unwrap_or(0), size)?;
-    }
-    if read.depth == Depth::Map {
-        at_least("connections", report.connections.unwrap_or(0), size / 2)?;
-        at_least("edges", report.edges.unwrap_or(0), 1)?;
-    }
+    at_least("sockets with an owner", report.owned, size)?;
+    at_least("connections", report.connections, size / 2)?;
+    at_least("edges", report.edges, 1)?;
     let readings = u64::try_from(report.readings.len()).unwrap_or(u64::MAX);
     at_least("readings", readings, u64::from(read.repeat))
 }

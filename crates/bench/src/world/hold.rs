@@ -19,7 +19,8 @@ pub const CONNECTIONS_MAX: u32 = 9_000;
 /// Processes at most: each has a network 127.0.N.0/24 of its own.
 const PROCESSES_MAX: u8 = 250;
 
-const SERVER_PORTS: [u16; 4] = [5_001, 5_002, 5_003, 5_004];
+/// Where each process listens.
+pub(super) const SERVER_PORTS: [u16; 4] = [5_001, 5_002, 5_003, 5_004];
 
 /// Client addresses of a process: 127.0.N.10 and following.
 const CLIENTS: u8 = 4;

@@ -1,18 +1,19 @@
 //! Which method each job will use here.
 
 use portolan_flow::Transport;
-use portolan_sockets::{Method, MethodName, Owners, Place, Query, open, places};
-use portolan_sys::{
-    capabilities::{self, CapabilitySet},
-    user,
+use portolan_sockets::{
+    Hidden, Method, MethodName, Owners, Place, Query, Source, Wish, choose, hidden_processes, open,
+    places,
 };
+use portolan_sys::capabilities::{self, CapabilitySet};
 
 use super::{Finding, Status};
 
 /// The jobs and their methods, the best first.
 pub fn find() -> Vec<Finding> {
     let mut findings = sockets();
-    findings.push(owners());
+    findings.push(automatic());
+    findings.extend(owners());
     findings.push(namespaces());
     findings.push(map(&findings));
     findings
@@ -54,31 +55,82 @@ fn count(reader: &mut dyn Method) -> Result<u64, portolan_sockets::Error> {
 
 fn advice_for(method: MethodName) -> &'static str {
     match method {
+        MethodName::Walk => {
+            "run as root, or grant CAP_BPF and CAP_PERFMON, on Linux 6.2 or newer; \
+             diag is used instead"
+        }
         MethodName::Diag => {
             "load the modules (modprobe tcp_diag udp_diag), or allow AF_NETLINK in the sandbox; \
              procfs is used instead"
+        }
+        MethodName::Iter => {
+            "run as root, or grant CAP_BPF and CAP_PERFMON, on Linux 5.15 or newer; \
+             diag is used instead"
         }
         MethodName::Procfs => "mount /proc",
     }
 }
 
-fn owners() -> Finding {
-    let topic = "owners";
-    let mut owners = Owners::new();
-    if let Err(error) = owners.walk() {
-        return Finding::new(topic, "procfs", Status::Refused, error.to_string())
-            .advise("mount /proc; sockets are shown by user until then");
+/// What is taken where no method is named, and why not a faster one.
+fn automatic() -> Finding {
+    let query = Query::all(Transport::Tcp);
+    let describe = |again| {
+        let choice = choose(&Wish { query: &query, owners: false, again })?;
+        let reasons = choice.passed_over.iter().map(|(method, why)| format!("not {method}: {why}"));
+        let reasons: Vec<String> = reasons.collect();
+        Ok(match &reasons[..] {
+            [] => choice.method.to_string(),
+            _ => format!("{} ({})", choice.method, reasons.join("; ")),
+        })
+    };
+    let both = describe(false).and_then(|once| Ok((once, describe(true)?)));
+    match both {
+        Ok((once, again)) => Finding::new(
+            "sockets",
+            "auto",
+            Status::Ok,
+            format!("to list all TCP sockets now: {once}; for the map: {again}"),
+        ),
+        Err(error) => {
+            let error: portolan_sockets::Error = error;
+            Finding::new("sockets", "auto", Status::Refused, error.to_string())
+                .advise("see the methods above")
+        }
     }
-    let found = format!("/proc/PID/fd: {} sockets have a visible process", owners.len());
+}
+
+/// How holders are found, the fastest way first.
+fn owners() -> Vec<Finding> {
+    let mut chosen = false;
+    Source::ALL
+        .into_iter()
+        .map(|source| {
+            let finding = owners_by(source, chosen);
+            chosen |= finding.status != Status::Refused;
+            finding
+        })
+        .collect()
+}
+
+fn owners_by(source: Source, available_only: bool) -> Finding {
+    let (topic, name) = ("owners", source.name());
+    let mut owners = Owners::from(source);
+    if let Err(error) = owners.walk() {
+        let finding = Finding::new(topic, name, Status::Refused, error.to_string());
+        return match source {
+            Source::Procfs => finding.advise("mount /proc; sockets are shown by user until then"),
+            Source::Walk | Source::Iter => finding.advise("the next one is used instead"),
+        };
+    }
+    let found = format!("{}: {} sockets have a visible process", source.describe(), owners.len());
     match owners.hidden_processes() {
-        0 => Finding::new(topic, "procfs", Status::Ok, found),
-        hidden => Finding::new(
-            topic,
-            "procfs",
-            Status::Limited,
-            format!("{found}; processes that may not be looked into: {hidden}"),
-        )
-        .advise(to_see_more("CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH")),
+        0 if available_only => Finding::new(topic, name, Status::Available, found),
+        0 => Finding::new(topic, name, Status::Ok, found),
+        hidden => {
+            let detail = format!("{found}; {}", hidden_processes(hidden));
+            let status = if available_only { Status::Available } else { Status::Limited };
+            Finding::new(topic, name, status, detail).advise(Hidden::Sockets.advice())
+        }
     }
 }
 
@@ -102,16 +154,7 @@ fn namespaces() -> Finding {
         ", and only the own one can be entered".to_owned()
     };
     Finding::new(topic, "setns", Status::Limited, detail + &reason)
-        .advise(to_see_more("CAP_SYS_ADMIN and CAP_SYS_PTRACE"))
-}
-
-/// What to do about processes that may not be looked into.
-fn to_see_more(capabilities: &str) -> String {
-    if user::is_root() {
-        "not even root may: they are protected, or belong to an outer container".to_owned()
-    } else {
-        format!("run as root, or grant {capabilities}")
-    }
+        .advise(Hidden::Namespaces.advice())
 }
 
 fn map(findings: &[Finding]) -> Finding {

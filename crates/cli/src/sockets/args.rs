@@ -1,11 +1,8 @@
-//! The flags of `portolan sockets`, and what is meant by them.
-
-use std::sync::Arc;
+//! The flags of `portolan sockets`.
 
 use clap::{Args, ValueEnum};
-use portolan_flow::Transport;
-use portolan_sockets::{Filter, HostNames, MethodName, Query, Row, State, States};
 
+use super::{columns::Column, order::Order};
 use crate::listing::Listing;
 
 /// List the TCP and UDP sockets of this host.
@@ -18,82 +15,124 @@ Examples:
   portolan sockets -tlp                        what listens, and who
   portolan sockets -t dst 10.0.0.0/8           connections to there
   portolan sockets -t state close-wait -p      who forgot to close
-  portolan sockets -t --group-by process       who has the most connections")]
+  portolan sockets -t --group-by process       who has the most connections
+  portolan sockets -ta --sort -recv-q --limit 20    where most waits to be read
+  portolan sockets -t --columns rtt,peer,process --sort -rtt    who is far away
+  portolan sockets -tm --sort -memory --limit 20    whose queues take most memory
+  portolan sockets --kill dst 10.0.0.1 dport = :5432    close these connections
+
+Exit codes: 0 done; 1 sockets that --kill was to close are still there; 2 an error.
+
+docs/guide/sockets.md has more.")]
 pub struct SocketsArgs {
     /// TCP sockets; without -t and -u, both.
     #[arg(short, long)]
-    tcp: bool,
+    pub tcp: bool,
 
     /// UDP sockets.
     #[arg(short, long)]
-    udp: bool,
+    pub udp: bool,
 
     /// Only sockets that listen (TCP) or have no peer (UDP).
     #[arg(short, long)]
-    listening: bool,
+    pub listening: bool,
 
     /// Sockets in every state.
     #[arg(short, long, conflicts_with = "listening")]
-    all: bool,
+    pub all: bool,
 
     /// Accepted for the habit's sake: addresses and ports are always shown as numbers.
     #[arg(short, long)]
-    numeric: bool,
+    pub numeric: bool,
 
     /// Show which process holds each socket.
     #[arg(short, long)]
-    processes: bool,
+    pub processes: bool,
 
     /// Show user, inode and cookie.
     #[arg(short, long)]
-    extended: bool,
+    pub extended: bool,
 
     /// Show what TCP measured on each connection.
     #[arg(short, long)]
-    info: bool,
+    pub info: bool,
 
     /// Show the timer that runs, and retransmissions.
     #[arg(short = 'o', long)]
-    options: bool,
+    pub options: bool,
+
+    /// Show what the queues of each socket take of the kernel's memory.
+    #[arg(short, long)]
+    pub memory: bool,
+
+    /// Show these columns, in this order, instead of the usual ones.
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["summary", "group_by"])]
+    pub columns: Option<Vec<Column>>,
+
+    /// Sort by a column; --sort -COLUMN has the largest first.
+    #[arg(long, value_name = "[-]COLUMN", allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["summary", "group_by"])]
+    pub sort: Option<Order>,
+
+    /// Turn the order of --sort around.
+    #[arg(long, requires = "sort")]
+    pub reverse: bool,
+
+    /// Show only so many sockets, the first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(conflicts_with_all = ["summary", "group_by"])]
+    pub limit: Option<u64>,
+
+    /// Close these sockets, after a question: their peers get a reset, their programs an error.
+    ///
+    /// Takes a filter that names an address, port, interface or user, or states other than
+    /// ESTAB, and CAP_NET_ADMIN.
+    #[arg(short = 'K', long, conflicts_with_all = ["summary", "group_by"])]
+    pub kill: bool,
+
+    /// Close them without the question.
+    #[arg(long, requires = "kill")]
+    pub yes: bool,
 
     /// Only IPv4.
     #[arg(short = '4', long, conflicts_with = "ipv6")]
-    ipv4: bool,
+    pub ipv4: bool,
 
     /// Only IPv6.
     #[arg(short = '6', long)]
-    ipv6: bool,
+    pub ipv6: bool,
 
     /// Print no heading.
     #[arg(short = 'H', long)]
-    no_header: bool,
+    pub no_header: bool,
 
     /// Print one JSON object per line (docs/formats/socket.md).
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 
     /// Count sockets by transport and state instead of listing them.
     #[arg(short, long, conflicts_with = "group_by")]
-    summary: bool,
+    pub summary: bool,
 
     /// Count sockets by this instead of listing them.
     #[arg(long, value_name = "WHAT")]
-    group_by: Option<GroupBy>,
+    pub group_by: Option<GroupBy>,
 
     /// Show so many groups, the largest; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 20)]
-    top: usize,
+    pub top: usize,
 
     /// How to list sockets.
     #[arg(long, default_value = "auto")]
-    method: Listing,
+    pub method: Listing,
 
     /// Sockets of all network namespaces (containers), each row with its own.
     #[arg(short = 'N', long)]
-    all_netns: bool,
+    pub all_netns: bool,
 
     /// Which sockets, in the language of ss(8) (docs/guide/filters.md).
-    filter: Vec<String>,
+    pub filter: Vec<String>,
 }
 
 /// What sockets can be counted by.
@@ -120,115 +159,3 @@ pub enum GroupBy {
     /// The network namespace.
     Namespace,
 }
-
-/// What is meant by the flags.
-#[derive(Debug)]
-pub struct Config {
-    transports: Vec<Transport>,
-    states: States,
-    /// 4 or 6; `None` for both.
-    version: Option<u8>,
-    filter: Option<Arc<Filter>>,
-    pub method: Option<MethodName>,
-    pub all_netns: bool,
-    pub needs_owners: bool,
-    pub columns: Columns,
-    pub show: Show,
-}
-
-/// What a row shows beside addresses and state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Columns {
-    pub heading: bool,
-    pub processes: bool,
-    pub extended: bool,
-    pub info: bool,
-    pub timer: bool,
-    pub namespace: bool,
-}
-
-/// What to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Show {
-    Rows { json: bool },
-    Counts { by: GroupBy, top: usize, json: bool },
-}
-
-impl Config {
-    /// Checks what the parser cannot.
-    pub fn check(args: &SocketsArgs) -> anyhow::Result<Self> {
-        let filter = match args.filter.join(" ") {
-            text if text.trim().is_empty() => None,
-            text => Some(Arc::new(Filter::parse_with(&text, &HostNames::read())?)),
-        };
-        let by = if args.summary { Some(GroupBy::State) } else { args.group_by };
-        let show = match by {
-            None => Show::Rows { json: args.json },
-            Some(by) => {
-                let top = if args.summary { 0 } else { args.top };
-                Show::Counts { by, top, json: args.json }
-            }
-        };
-        let grouped_by_owner =
-            matches!(by, Some(GroupBy::Process | GroupBy::Unit | GroupBy::Container));
-        Ok(Self {
-            transports: match (args.tcp, args.udp) {
-                (true, false) => vec![Transport::Tcp],
-                (false, true) => vec![Transport::Udp],
-                _ => vec![Transport::Tcp, Transport::Udp],
-            },
-            states: states(args, filter.as_deref()),
-            version: match (args.ipv4, args.ipv6) {
-                (true, _) => Some(4),
-                (_, true) => Some(6),
-                _ => None,
-            },
-            filter,
-            method: args.method.method(),
-            all_netns: args.all_netns,
-            needs_owners: args.processes || grouped_by_owner,
-            columns: Columns {
-                heading: !args.no_header,
-                processes: args.processes,
-                extended: args.extended,
-                info: args.info,
-                timer: args.options,
-                namespace: args.all_netns,
-            },
-            show,
-        })
-    }
-
-    /// What to ask of each namespace.
-    pub fn queries(&self) -> Vec<Query> {
-        let query = |&transport: &Transport| Query {
-            states: self.states,
-            tcp_info: self.columns.info && transport == Transport::Tcp,
-            filter: self.filter.clone(),
-            ..Query::all(transport)
-        };
-        self.transports.iter().map(query).collect()
-    }
-
-    /// What a query cannot say: a socket of IPv6 that carries IPv4 is IPv6's, as in ss(8).
-    pub fn wants(&self, row: &Row) -> bool {
-        self.version.is_none_or(|version| row.local.is_ipv4() == (version == 4))
-    }
-}
-
-/// States that the filter names come before the flags, and before the default.
-fn states(args: &SocketsArgs, filter: Option<&Filter>) -> States {
-    let listening = States::NONE.with(State::Listen).with(State::Close);
-    let counting_states = args.summary || args.group_by == Some(GroupBy::State);
-    if args.all || counting_states || filter.is_some_and(Filter::names_states) {
-        States::ALL
-    } else if args.listening {
-        listening
-    } else {
-        let fleeting = States::NONE.with(State::TimeWait).with(State::SynReceived);
-        States::ALL.difference(listening.union(fleeting))
-    }
-}
-
-#[cfg(test)]
-mod tests;

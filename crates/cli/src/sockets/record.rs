@@ -2,36 +2,55 @@
 
 use std::net::IpAddr;
 
+use portolan_sockets::{SocketMemory, TcpInfo};
 use serde::Serialize;
 
-use super::{Listed, args::Config};
+use super::{
+    Listed,
+    columns::{Column, ColumnSet},
+};
 
 /// The version of the record's format.
 const VERSION: u32 = 1;
 
-/// One socket. Optional parts are there when their flag was given.
+/// One socket. What was not asked for is not there.
 #[derive(Debug, Serialize)]
 pub struct SocketRecord<'a> {
     version: u32,
-    network_transport: &'static str,
-    state: &'static str,
-    receive_queue: u32,
-    send_queue: u32,
-    local_address: IpAddr,
-    local_port: u16,
-    peer_address: IpAddr,
-    peer_port: u16,
-    uid: u32,
-    inode: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_transport: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receive_queue: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_queue: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_address: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_port: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer_address: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer_port: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inode: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cookie: Option<u64>,
-    namespace: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interface: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     process: Option<Option<Process<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timer: Option<Timer>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tcp_info: Option<Info>,
+    memory: Option<SocketMemory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tcp_info: Option<TcpInfo>,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,29 +68,9 @@ struct Timer {
     retransmits: u8,
 }
 
-#[derive(Debug, Serialize)]
-struct Info {
-    rtt_us: u32,
-    rtt_variation_us: u32,
-    rtt_min_us: Option<u32>,
-    retransmit_timeout_us: u32,
-    send_mss: u32,
-    receive_mss: u32,
-    path_mtu: u32,
-    congestion_window: u32,
-    slow_start_threshold: u32,
-    retransmits_total: u32,
-    lost: u32,
-    bytes_sent: Option<u64>,
-    bytes_acked: Option<u64>,
-    bytes_received: Option<u64>,
-    bytes_retransmitted: Option<u64>,
-    delivery_rate: Option<u64>,
-}
-
 impl<'a> SocketRecord<'a> {
-    /// The record of a listed socket.
-    pub fn of(listed: &Listed<'a>, config: &Config) -> Self {
+    /// The record of a listed socket: of the columns, those in `shown`.
+    pub fn of(listed: &Listed<'a>, shown: ColumnSet) -> Self {
         let row = listed.row;
         let process = listed.holder.map(|holder| Process {
             pid: holder.pid,
@@ -84,65 +83,34 @@ impl<'a> SocketRecord<'a> {
             expires_ms: row.expires_ms,
             retransmits: row.retransmits,
         };
+        let local_address = shown.has_any(&[Column::Local, Column::LocalAddress]);
+        let local_port = shown.has_any(&[Column::Local, Column::LocalPort]);
+        let peer_address = shown.has_any(&[Column::Peer, Column::PeerAddress]);
+        let peer_port = shown.has_any(&[Column::Peer, Column::PeerPort]);
+        // A part of an object brings all of it.
+        let owner = [Column::Process, Column::Pid, Column::Unit, Column::Container];
+        let info = [Column::Info, Column::Rtt, Column::Retrans, Column::Cwnd];
+        let info = shown.has_any(&info) || shown.has_any(&[Column::Sent, Column::Received]);
+        let memory = shown.has_any(&[Column::Memory, Column::Drops]);
         Self {
             version: VERSION,
-            network_transport: row.transport.name(),
-            state: row.state.name(),
-            receive_queue: row.receive_queue,
-            send_queue: row.send_queue,
-            local_address: row.local.ip(),
-            local_port: row.local.port(),
-            peer_address: row.remote.ip(),
-            peer_port: row.remote.port(),
-            uid: row.uid,
-            inode: row.inode,
-            cookie: (row.cookie != 0).then_some(row.cookie),
-            namespace: listed.place.namespace.name(),
-            process: config.needs_owners.then_some(process),
-            timer: config.columns.timer.then_some(timer),
-            tcp_info: row.tcp.as_ref().map(Info::of),
-        }
-    }
-}
-
-impl Info {
-    fn of(info: &portolan_sockets::TcpInfo) -> Self {
-        // Every field by name, so that a new one is not forgotten here.
-        let portolan_sockets::TcpInfo {
-            rtt_us,
-            rtt_variation_us,
-            retransmit_timeout_us,
-            send_mss,
-            receive_mss,
-            path_mtu,
-            congestion_window,
-            slow_start_threshold,
-            retransmits_total,
-            lost,
-            bytes_acked,
-            bytes_received,
-            rtt_min_us,
-            delivery_rate,
-            bytes_sent,
-            bytes_retransmitted,
-        } = *info;
-        Self {
-            rtt_us,
-            rtt_variation_us,
-            rtt_min_us,
-            retransmit_timeout_us,
-            send_mss,
-            receive_mss,
-            path_mtu,
-            congestion_window,
-            slow_start_threshold,
-            retransmits_total,
-            lost,
-            bytes_sent,
-            bytes_acked,
-            bytes_received,
-            bytes_retransmitted,
-            delivery_rate,
+            network_transport: shown.has(Column::Netid).then_some(row.transport.name()),
+            state: shown.has(Column::State).then_some(row.state.name()),
+            receive_queue: shown.has(Column::RecvQ).then_some(row.receive_queue),
+            send_queue: shown.has(Column::SendQ).then_some(row.send_queue),
+            local_address: local_address.then_some(row.local.ip()),
+            local_port: local_port.then_some(row.local.port()),
+            peer_address: peer_address.then_some(row.remote.ip()),
+            peer_port: peer_port.then_some(row.remote.port()),
+            uid: shown.has(Column::Uid).then_some(row.uid),
+            inode: shown.has(Column::Inode).then_some(row.inode),
+            cookie: (shown.has(Column::Cookie) && row.cookie != 0).then_some(row.cookie),
+            interface: shown.has(Column::Interface).then_some(row.interface),
+            namespace: shown.has(Column::Namespace).then(|| listed.place.namespace.name()),
+            process: shown.has_any(&owner).then_some(process),
+            timer: shown.has(Column::Timer).then_some(timer),
+            memory: row.memory.filter(|_| memory),
+            tcp_info: row.tcp.filter(|_| info),
         }
     }
 }

@@ -1,133 +1,264 @@
-//! Sockets as text, one line each, written as they come: nothing is kept to find column widths.
+//! Sockets as text, one line each: nothing is kept to find column widths, so that a line depends on
+//! nothing but its socket, and several threads can write lines at once.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-};
+use std::io::Write as _;
 
+use portolan_flow::Transport;
 use portolan_hub::printable;
-use portolan_sockets::{Row, State, TcpInfo};
+use portolan_sockets::{Row, SocketMemory, State, TcpInfo};
 
 use super::{
-    Listed,
-    args::{Columns, Config},
-    record::timer_name,
+    Listed, columns::Column, config::Layout, digits, interfaces::Interfaces, record::timer_name,
 };
 
-/// Wide enough for any IPv4 address with its port; a longer one pushes what follows to the right.
-const ADDRESS_WIDTH: usize = 21;
+/// The longest name of a state, and a blank.
+const STATE_BYTES_MAX: usize = 15;
 
-/// A table that is written line by line.
+/// The names of the states by the kernel's number, padded with blanks.
+const STATES: [[u8; STATE_BYTES_MAX]; State::ALL.len() + 1] = states();
+
+/// What stands where a chosen column has nothing to show, so that a line has as many words as
+/// there are columns.
+const NOTHING: &[u8] = b"-";
+
+/// A table, line by line.
+#[derive(Debug)]
 pub struct Table {
-    columns: Columns,
-    line: String,
+    heading: bool,
+    /// As they were chosen by name; otherwise as ss(8) would show them.
+    chosen: Option<Vec<Column>>,
+    /// Behind the usual ones.
+    extras: Vec<Column>,
+    interfaces: Interfaces,
 }
 
 impl Table {
     /// A table of the columns asked for.
-    pub fn new(config: &Config) -> Self {
-        Self { columns: config.columns, line: String::with_capacity(256) }
+    pub fn new(layout: &Layout) -> Self {
+        Self {
+            heading: layout.heading,
+            chosen: layout.chosen.clone(),
+            extras: layout.extras.clone(),
+            interfaces: Interfaces::default(),
+        }
     }
 
-    /// Writes the heading.
-    pub fn heading(&mut self, out: &mut impl Write) -> io::Result<()> {
-        if !self.columns.heading {
-            return Ok(());
+    /// Appends the heading.
+    pub fn heading(&self, out: &mut Vec<u8>) {
+        if !self.heading {
+            return;
         }
-        let (local, peer) = ("Local Address:Port", "Peer Address:Port");
-        let width = ADDRESS_WIDTH;
-        let mut line = format!("Netid State      Recv-Q Send-Q {local:width$} {peer:width$}");
-        if self.columns.processes {
-            line.push_str(" Process");
+        let start = out.len();
+        let usual: &[Column] = self.chosen.as_deref().unwrap_or(&Column::ALWAYS);
+        for &column in usual {
+            let start = out.len();
+            out.extend_from_slice(column.heading().as_bytes());
+            digits::pad(start, column.width(), out);
         }
-        writeln!(out, "{}", line.trim_end())
+        if self.extras.contains(&Column::Process) {
+            out.extend_from_slice(Column::Process.heading().as_bytes());
+        }
+        end_line(start, out);
     }
 
-    /// Writes one socket.
-    pub fn row(&mut self, listed: &Listed<'_>, out: &mut impl Write) -> io::Result<()> {
-        self.line.clear();
-        // Writing to a string cannot fail.
-        let _ = self.compose(listed);
-        let length = self.line.trim_end().len();
-        self.line.truncate(length);
-        self.line.push('\n');
-        out.write_all(self.line.as_bytes())
-    }
-
-    fn compose(&mut self, listed: &Listed<'_>) -> std::fmt::Result {
-        let (row, line) = (listed.row, &mut self.line);
-        write!(
-            line,
-            "{:5} {:10} {:<6} {:<6} ",
-            row.transport.name(),
-            row.state.name(),
-            row.receive_queue,
-            row.send_queue
-        )?;
-        padded(line, |line| write!(line, "{}", row.local))?;
-        padded(line, |line| match row.remote.port() {
-            0 => write!(line, "{}:*", bracketed(row)),
-            _ => write!(line, "{}", row.remote),
-        })?;
-        if self.columns.processes
-            && let Some(holder) = listed.holder
-        {
-            write!(line, "{}[{}] ", printable(&holder.process.name), holder.pid)?;
-        }
-        if self.columns.namespace {
-            write!(line, "{} ", printable(listed.place.namespace.name()))?;
-        }
-        if self.columns.extended {
-            write!(line, "uid:{} inode:{} ", row.uid, row.inode)?;
-            if row.cookie != 0 {
-                write!(line, "cookie:{:x} ", row.cookie)?;
+    /// Appends the line of one socket.
+    pub fn row(&self, listed: &Listed<'_>, out: &mut Vec<u8>) {
+        let start = out.len();
+        match &self.chosen {
+            Some(columns) => {
+                for &column in columns {
+                    let start = out.len();
+                    self.cell(column, listed, out);
+                    if out.len() == start {
+                        out.extend_from_slice(NOTHING);
+                    }
+                    digits::pad(start, column.width(), out);
+                }
+            }
+            None => {
+                usual(listed.row, out);
+                for &column in &self.extras {
+                    extra(column, listed, out);
+                }
             }
         }
-        if self.columns.timer && row.timer != 0 {
-            let (name, retransmits) = (timer_name(row.timer), row.retransmits);
-            write!(line, "timer:{name},{}ms,{retransmits} ", row.expires_ms)?;
-        }
-        match &row.tcp {
-            Some(info) if row.state != State::Listen => measurements(line, info),
-            _ => Ok(()),
+        end_line(start, out);
+    }
+
+    /// Appends what a chosen column shows; nothing where that is not known.
+    fn cell(&self, column: Column, listed: &Listed<'_>, out: &mut Vec<u8>) {
+        let row = listed.row;
+        let process = listed.holder.map(|holder| &holder.process);
+        match column {
+            Column::Netid => out.extend_from_slice(row.transport.name().as_bytes()),
+            Column::State => out.extend_from_slice(row.state.name().as_bytes()),
+            Column::RecvQ => digits::number(row.receive_queue, out),
+            Column::SendQ => digits::number(row.send_queue, out),
+            Column::Local => digits::end(&row.local, false, out),
+            Column::LocalAddress => digits::address(row.local.ip(), out),
+            Column::LocalPort => digits::number(row.local.port(), out),
+            Column::Peer => digits::end(&row.remote, true, out),
+            Column::PeerAddress => digits::address(row.remote.ip(), out),
+            Column::PeerPort => digits::number(row.remote.port(), out),
+            Column::Process => text(process.map(|process| process.name.as_str()), out),
+            Column::Pid => some(listed.holder.map(|holder| holder.pid), out),
+            Column::Unit => text(process.and_then(|process| process.unit.as_deref()), out),
+            Column::Container => {
+                text(process.and_then(|process| process.container.as_deref()), out);
+            }
+            Column::Namespace => text(Some(listed.place.namespace.name()), out),
+            Column::Uid => digits::number(row.uid, out),
+            Column::Inode => digits::number(row.inode, out),
+            Column::Cookie if row.cookie == 0 => {}
+            Column::Cookie => digits::hexadecimal(row.cookie, out),
+            Column::Interface => self.interfaces.write(row.interface, listed.place, out),
+            Column::Timer => timer(row, out),
+            Column::Memory => row.memory.iter().for_each(|memory| skmem(memory, out)),
+            Column::Drops => some(row.memory.and_then(|memory| memory.drops), out),
+            Column::Info => measured(row).into_iter().for_each(|info| measurements(info, out)),
+            Column::Rtt => measured(row).into_iter().for_each(|info| ms(info.rtt_us, out)),
+            Column::Retrans => some(measured(row).map(|info| info.retransmits_total), out),
+            Column::Cwnd => some(measured(row).map(|info| info.congestion_window), out),
+            Column::Sent => some(measured(row).and_then(|info| info.bytes_sent), out),
+            Column::Received => some(measured(row).and_then(|info| info.bytes_received), out),
         }
     }
 }
 
-fn padded(
-    line: &mut String,
-    write: impl FnOnce(&mut String) -> std::fmt::Result,
-) -> std::fmt::Result {
-    let start = line.len();
-    write(line)?;
-    let used = line.len() - start;
-    line.extend(std::iter::repeat_n(' ', ADDRESS_WIDTH.saturating_sub(used) + 1));
-    Ok(())
-}
-
-fn bracketed(row: &Row) -> String {
-    match row.remote.ip() {
-        std::net::IpAddr::V4(v4) => v4.to_string(),
-        std::net::IpAddr::V6(v6) => format!("[{v6}]"),
-    }
-}
-
-fn measurements(line: &mut String, info: &TcpInfo) -> std::fmt::Result {
-    write!(
-        line,
-        "rtt:{:.3}ms/{:.3} mss:{} cwnd:{} retrans:{}",
-        f64::from(info.rtt_us) / 1000.0,
-        f64::from(info.rtt_variation_us) / 1000.0,
-        info.send_mss,
-        info.congestion_window,
-        info.retransmits_total
-    )?;
-    for (name, bytes) in [("sent", info.bytes_sent), ("received", info.bytes_received)] {
-        if let Some(bytes) = bytes {
-            write!(line, " {name}:{bytes}")?;
+/// Appends what ss(8) shows of every socket.
+fn usual(row: &Row, out: &mut Vec<u8>) {
+    out.extend_from_slice(match row.transport {
+        Transport::Tcp => b"tcp   ",
+        Transport::Udp => b"udp   ",
+    });
+    let state = row.state as usize;
+    out.extend_from_slice(&STATES[state]);
+    let width = row.state.name().len().max(Column::State.width()) + 1;
+    out.truncate(out.len() - STATE_BYTES_MAX + width);
+    for queue in [row.receive_queue, row.send_queue] {
+        match queue {
+            0 => out.extend_from_slice(b"0      "),
+            queue => {
+                let start = out.len();
+                digits::number(queue, out);
+                digits::pad(start, Column::RecvQ.width(), out);
+            }
         }
     }
-    Ok(())
+    digits::padded_end(&row.local, false, out);
+    digits::padded_end(&row.remote, true, out);
+}
+
+/// Appends what a flag of ss(8) adds to a line, and a blank.
+fn extra(column: Column, listed: &Listed<'_>, out: &mut Vec<u8>) {
+    let row = listed.row;
+    let start = out.len();
+    match column {
+        Column::Process => {
+            if let Some(holder) = listed.holder {
+                text(Some(&holder.process.name), out);
+                labelled("[", holder.pid, out);
+                out.push(b']');
+            }
+        }
+        Column::Namespace => text(Some(listed.place.namespace.name()), out),
+        Column::Uid => labelled("uid:", row.uid, out),
+        Column::Inode => labelled("inode:", row.inode, out),
+        Column::Cookie if row.cookie != 0 => {
+            out.extend_from_slice(b"cookie:");
+            digits::hexadecimal(row.cookie, out);
+        }
+        Column::Timer if row.timer != 0 => {
+            out.extend_from_slice(b"timer:");
+            timer(row, out);
+        }
+        Column::Memory => row.memory.iter().for_each(|memory| skmem(memory, out)),
+        Column::Info => measured(row).into_iter().for_each(|info| measurements(info, out)),
+        _ => {}
+    }
+    if out.len() > start {
+        out.push(b' ');
+    }
+}
+
+fn end_line(start: usize, out: &mut Vec<u8>) {
+    let length = out[start..].iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    out.truncate(start + length);
+    out.push(b'\n');
+}
+
+/// What the kernel measured of a connection; a listener has measurements that mean something else.
+pub fn measured(row: &Row) -> Option<&TcpInfo> {
+    row.tcp.as_ref().filter(|_| row.state != State::Listen)
+}
+
+fn text(text: Option<&str>, out: &mut Vec<u8>) {
+    out.extend_from_slice(printable(text.unwrap_or_default()).as_bytes());
+}
+
+fn some(number: Option<impl Into<u64>>, out: &mut Vec<u8>) {
+    number.into_iter().for_each(|number| digits::number(number, out));
+}
+
+fn labelled(label: &str, number: impl Into<u64>, out: &mut Vec<u8>) {
+    out.extend_from_slice(label.as_bytes());
+    digits::number(number, out);
+}
+
+fn timer(row: &Row, out: &mut Vec<u8>) {
+    if row.timer != 0 {
+        out.extend_from_slice(timer_name(row.timer).as_bytes());
+        labelled(",", row.expires_ms, out);
+        labelled("ms,", row.retransmits, out);
+    }
+}
+
+/// As ss(8) writes it.
+fn skmem(memory: &SocketMemory, out: &mut Vec<u8>) {
+    labelled("skmem:(r", memory.receive_queue_bytes, out);
+    labelled(",rb", memory.receive_limit_bytes, out);
+    labelled(",t", memory.handed_down_bytes, out);
+    labelled(",tb", memory.send_limit_bytes, out);
+    labelled(",f", memory.reserved_bytes, out);
+    labelled(",w", memory.send_queue_bytes, out);
+    labelled(",o", memory.option_bytes, out);
+    memory.backlog_bytes.into_iter().for_each(|bytes| labelled(",bl", bytes, out));
+    memory.drops.into_iter().for_each(|packets| labelled(",d", packets, out));
+    out.push(b')');
+}
+
+/// Microseconds as milliseconds, to the last digit.
+fn ms(us: u32, out: &mut Vec<u8>) {
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{}.{:03}ms", us / 1000, us % 1000);
+}
+
+fn measurements(info: &TcpInfo, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"rtt:");
+    ms(info.rtt_us, out);
+    let variation = info.rtt_variation_us;
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "/{}.{:03}", variation / 1000, variation % 1000);
+    labelled(" mss:", info.send_mss, out);
+    labelled(" cwnd:", info.congestion_window, out);
+    labelled(" retrans:", info.retransmits_total, out);
+    info.bytes_sent.into_iter().for_each(|bytes| labelled(" sent:", bytes, out));
+    info.bytes_received.into_iter().for_each(|bytes| labelled(" received:", bytes, out));
+}
+
+const fn states() -> [[u8; STATE_BYTES_MAX]; State::ALL.len() + 1] {
+    let mut table = [[b' '; STATE_BYTES_MAX]; State::ALL.len() + 1];
+    let mut number = 1;
+    while number < table.len() {
+        let name = State::ALL[number - 1].name().as_bytes();
+        let mut at = 0;
+        while at < name.len() {
+            table[number][at] = name[at];
+            at += 1;
+        }
+        number += 1;
+    }
+    table
 }
 
 #[cfg(test)]

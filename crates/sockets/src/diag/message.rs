@@ -8,14 +8,15 @@
 //!                expires:4 receive-queue:4 send-queue:4 uid:4 inode:4
 //! attributes     length:2 type:2 payload, padded to 4; as many as there are
 //!
-//! inet_diag_req_v2  family:1 protocol:1 extensions:1 0:1 states:4 socket:48, then attributes
+//! inet_diag_req_v2  family:1 protocol:1 extensions:1 0:1 states:4, then `sport` to `cookie` as
+//!                above, which a dump leaves zero, then attributes
 //! ```
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use portolan_flow::Transport;
 
-use super::info;
+use super::{SocketId, info, memory};
 use crate::{Error, Query, Row, State};
 
 const HEADER_BYTES: usize = 16;
@@ -23,14 +24,18 @@ const REQUEST_BYTES: usize = 56;
 const ROW_BYTES: usize = 72;
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const SOCK_DESTROY: u16 = 21;
 const NLM_F_REQUEST: u16 = 0x001;
+const NLM_F_ACK: u16 = 0x004;
 const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_DUMP_INTR: u16 = 0x010;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const INET_DIAG_REQ_BYTECODE: u16 = 1;
-/// `INET_DIAG_INFO`: as an attribute's type and, less one, as a bit of the request.
+/// As an attribute's type and, less one, as a bit of the request.
 const INET_DIAG_INFO: u16 = 2;
+/// The same.
+const INET_DIAG_SKMEMINFO: u16 = 7;
 
 /// The address family of a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,23 +94,72 @@ impl Request<'_> {
             bytes.extend(self.bytecode);
             bytes.resize(bytes.len().next_multiple_of(4), 0);
         }
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        bytes[0..4].copy_from_slice(&length.to_ne_bytes());
-        bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-        bytes[6..8].copy_from_slice(&(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
-        bytes[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
-        bytes[16] = self.family.number();
-        bytes[17] = match self.query.transport {
-            Transport::Tcp => 6,
-            Transport::Udp => 17,
-        };
-        if self.query.tcp_info {
-            bytes[18] = 1 << (INET_DIAG_INFO - 1);
+        let kind = (SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP);
+        fill_in(&mut bytes, kind, self.sequence, self.family, self.query.transport);
+        let wanted = self.query.details;
+        let extensions = [(wanted.tcp_info, INET_DIAG_INFO), (wanted.memory, INET_DIAG_SKMEMINFO)];
+        for (_, attribute) in extensions.iter().filter(|(asked, _)| *asked) {
+            bytes[18] |= 1 << (attribute - 1);
         }
         let states = self.query.wanted_states();
         bytes[20..24].copy_from_slice(&states.bits().to_ne_bytes());
         bytes
     }
+}
+
+/// A request to close one socket, as if its peer had reset the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destroy<'a> {
+    /// The socket. With its cookie, so that never another one is meant that has its addresses now.
+    pub socket: &'a SocketId,
+    /// The sequence number that the reply will carry.
+    pub sequence: u32,
+}
+
+impl Destroy<'_> {
+    /// The request as one netlink datagram: `nlmsghdr` and `inet_diag_req_v2`.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let SocketId { transport, local, remote, interface, cookie } = *self.socket;
+        let mut bytes = vec![0; HEADER_BYTES + REQUEST_BYTES];
+        let family = if local.is_ipv4() { Family::V4 } else { Family::V6 };
+        let kind = (SOCK_DESTROY, NLM_F_REQUEST | NLM_F_ACK);
+        fill_in(&mut bytes, kind, self.sequence, family, transport);
+        let socket = &mut bytes[24..];
+        for (end, port, address) in [(local, 0, 4), (remote, 2, 20)] {
+            socket[port..port + 2].copy_from_slice(&end.port().to_be_bytes());
+            match end.ip() {
+                IpAddr::V4(v4) => socket[address..address + 4].copy_from_slice(&v4.octets()),
+                IpAddr::V6(v6) => socket[address..address + 16].copy_from_slice(&v6.octets()),
+            }
+        }
+        socket[36..40].copy_from_slice(&interface.to_ne_bytes());
+        // The lower half first, whatever the byte order of the host.
+        let halves = [cookie as u32, (cookie >> 32) as u32];
+        socket[40..44].copy_from_slice(&halves[0].to_ne_bytes());
+        socket[44..48].copy_from_slice(&halves[1].to_ne_bytes());
+        bytes
+    }
+}
+
+/// Fills in what all requests have in common; `kind` is the message's type and its flags.
+fn fill_in(
+    bytes: &mut [u8],
+    kind: (u16, u16),
+    sequence: u32,
+    family: Family,
+    transport: Transport,
+) {
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    bytes[0..4].copy_from_slice(&length.to_ne_bytes());
+    bytes[4..6].copy_from_slice(&kind.0.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&kind.1.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    bytes[16] = family.number();
+    bytes[17] = match transport {
+        Transport::Tcp => 6,
+        Transport::Udp => 17,
+    };
 }
 
 /// One netlink message of a reply.
@@ -188,6 +242,14 @@ impl Message<'_> {
         }
     }
 
+    /// Reads the message as the answer to a request that no listing follows: the kernel's error
+    /// number, positive, or 0 where it did as it was asked. `None` if it is no such answer.
+    #[must_use]
+    pub fn answer(&self) -> Option<i32> {
+        let number = self.errno().filter(|_| self.kind == NLMSG_ERROR)?;
+        Some(number.saturating_neg())
+    }
+
     fn errno(&self) -> Option<i32> {
         self.payload.first_chunk().map(|bytes| i32::from_ne_bytes(*bytes))
     }
@@ -220,6 +282,7 @@ impl Message<'_> {
             timer: fixed[2],
             expires_ms: u32_at(fixed, 52),
             tcp: self.attribute(INET_DIAG_INFO).and_then(info::decode),
+            memory: self.attribute(INET_DIAG_SKMEMINFO).and_then(memory::decode),
         })))
     }
 

@@ -4,7 +4,7 @@ use netlink_packet_core::{DoneMessage, ErrorMessage, NetlinkPayload};
 
 use super::*;
 use crate::{
-    State, States,
+    Details, State, States,
     diag::message::tests::oracle::{encode_row, message},
     scene::in_own_namespace,
 };
@@ -28,6 +28,7 @@ fn row(inode: u32) -> Row {
         timer: 0,
         expires_ms: 0,
         tcp: None,
+        memory: None,
     }
 }
 
@@ -144,7 +145,7 @@ fn many_listeners() -> Vec<std::net::TcpListener> {
 fn listed(diag: &mut Diag) -> Result<usize, Error> {
     let query = Query {
         states: States::NONE.with(State::Listen),
-        tcp_info: true,
+        details: Details { tcp_info: true, ..Details::default() },
         ..Query::all(Transport::Tcp)
     };
     let mut rows = 0;
@@ -167,7 +168,10 @@ fn a_dump_that_was_given_up_does_not_spoil_the_next() {
     in_own_namespace(|| {
         let listeners = many_listeners();
         let mut diag = Diag::open(&Place::here()).expect("opened");
-        let query = Query { tcp_info: true, ..Query::all(Transport::Tcp) };
+        let query = Query {
+            details: Details { tcp_info: true, ..Details::default() },
+            ..Query::all(Transport::Tcp)
+        };
         let given_up = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             diag.read(&query, &mut |_| std::panic::resume_unwind(Box::new("enough")))
         }));

@@ -1,15 +1,9 @@
 //! Both methods see the same sockets.
 
+mod churn;
 mod conformance;
 
 use super::*;
-
-#[test]
-fn the_fastest_method_is_chosen_where_it_works() {
-    let choice = choose().expect("one works");
-    assert_eq!(choice.method, MethodName::Diag);
-    assert!(choice.refused.is_empty());
-}
 
 #[test]
 fn a_method_goes_by_its_name() {

@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use super::table::Holders;
 use rustix::{
     fs::{Mode, OFlags, RawDir},
     io::Errno,
@@ -27,7 +28,7 @@ pub struct Walked {
     /// The processes that were met.
     met: HashSet<u32>,
     /// The process id by inode number.
-    pub holders: HashMap<u32, u32>,
+    pub holders: Holders,
     /// Processes that refused to show their descriptors.
     pub hidden_processes: usize,
     managers: Managers,
@@ -41,6 +42,21 @@ pub fn walk() -> io::Result<Walked> {
 }
 
 impl Walked {
+    /// Who holds what, by a walk that somebody else made.
+    pub fn of(held: Vec<(u32, u32)>) -> Self {
+        let mut walked = Self::default();
+        walked.add(held);
+        walked
+    }
+
+    /// Adds pairs of an inode number and the id of a process that holds it.
+    pub fn add(&mut self, held: Vec<(u32, u32)>) {
+        self.holders.reserve(held.len());
+        for (inode, pid) in held {
+            insert(&mut self.holders, inode, pid, |pid| self.managers.contains(pid));
+        }
+    }
+
     /// Walks over the processes that were not met yet: those that started since.
     ///
     /// Without the means to look into a process, such as a free file descriptor, this fails: what
@@ -49,12 +65,9 @@ impl Walked {
         let mut pids = pids()?;
         pids.retain(|&pid| self.met.insert(pid));
         let parts = walk_side_by_side(&pids)?;
-        self.holders.reserve(parts.iter().map(|part| part.found.len()).sum());
         for part in parts {
             self.hidden_processes += part.hidden_processes;
-            for (inode, pid) in part.found {
-                insert(&mut self.holders, inode, pid, |pid| self.managers.contains(pid));
-            }
+            self.add(part.found);
         }
         Ok(())
     }
@@ -212,12 +225,7 @@ fn socket_inode(link: &[u8]) -> Option<u32> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn insert(
-    holders: &mut HashMap<u32, u32>,
-    inode: u32,
-    pid: u32,
-    mut is_manager: impl FnMut(u32) -> bool,
-) {
+fn insert(holders: &mut Holders, inode: u32, pid: u32, mut is_manager: impl FnMut(u32) -> bool) {
     match holders.entry(inode) {
         Entry::Vacant(vacant) => {
             vacant.insert(pid);

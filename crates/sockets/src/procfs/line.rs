@@ -23,6 +23,10 @@ pub enum Line {
     Unreadable,
 }
 
+/// Timers by the kernel's number (`get_tcp4_sock` in net/ipv4/tcp_ipv4.c).
+const KEEPALIVE: u32 = 2;
+const ZERO_WINDOW_PROBE: u32 = 4;
+
 /// The kernel counts timers in hundredths of a second (`USER_HZ`, 100 on every architecture).
 const MS_PER_TICK: u32 = 10;
 
@@ -45,8 +49,13 @@ fn row<'a>(mut words: impl Iterator<Item = &'a str>, transport: Transport) -> Op
     let (timer, ticks) = hex_pair(words.next()?)?;
     let retransmits = u32::from_str_radix(words.next()?, 16).ok()?;
     let uid = words.next()?.parse().ok()?;
-    let _timeout: i64 = words.next()?.parse().ok()?;
+    let probes: i64 = words.next()?.parse().ok()?;
     let inode = words.next()?.parse().ok()?;
+    // As sock_diag tells it: how often what the timer is for was sent without an answer.
+    let sent_again = match timer {
+        KEEPALIVE | ZERO_WINDOW_PROBE => probes,
+        _ => i64::from(retransmits),
+    };
     if local.is_ipv4() != remote.is_ipv4() {
         return None;
     }
@@ -61,10 +70,11 @@ fn row<'a>(mut words: impl Iterator<Item = &'a str>, transport: Transport) -> Op
         uid,
         inode,
         cookie: 0,
-        retransmits: u8::try_from(retransmits).unwrap_or(u8::MAX),
+        retransmits: u8::try_from(sent_again).unwrap_or(u8::MAX),
         timer: u8::try_from(timer).ok()?,
         expires_ms: ticks.saturating_mul(MS_PER_TICK),
         tcp: None,
+        memory: None,
     })
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-use crate::{Coverage, Error};
+use crate::{Coverage, Error, Hidden};
 
 /// The same text each time, so that it is not news.
 pub(super) fn of_coverage(coverage: Coverage) -> impl Iterator<Item = String> {
@@ -43,9 +43,9 @@ impl Unopened {
     pub fn warnings(self) -> impl Iterator<Item = String> {
         let refused = (self.refused > 0).then(|| {
             format!(
-                "{} other network namespaces (containers) cannot be entered: \
-                 run as root, or grant CAP_SYS_ADMIN and CAP_SYS_PTRACE",
-                self.refused
+                "{} other network namespaces (containers) cannot be entered: {}",
+                self.refused,
+                Hidden::Namespaces.advice()
             )
         });
         let failed = self.cause.map(|cause| {

@@ -37,6 +37,14 @@ fn every_line_has_every_column() {
     }
     assert_eq!(of(&lines[1], "wall_us_median"), "2000");
     assert_eq!(of(&lines[1], "ratio"), "0.5000");
+    assert_eq!(
+        (of(&lines[1], "task"), of(&lines[1], "baseline")),
+        ("pretend".into(), "peer".into())
+    );
+    assert_eq!(
+        (of(&lines[1], "table_reads"), of(&lines[3], "table_reads")),
+        ("2345".into(), "".into())
+    );
     assert_eq!(of(&lines[2], "contestant"), "steady, \"warm\"");
     assert_eq!(of(&lines[2], "user_us_median"), "");
     assert_eq!(of(&lines[5], "reason"), "exit code 1: a & b < c\nd");

@@ -31,6 +31,7 @@ fn a_measured_one_has_its_runs_and_what_they_come_to() {
     assert_eq!(own["wall_us"], json!({"median": 2000, "min": 1000, "max": 9000}));
     assert_eq!(own["ratio"], 0.5);
     assert_eq!(own["rows"], 1234);
+    assert_eq!((&own["task"], &own["baseline"]), (&json!("pretend"), &json!("peer")));
     let walls: Vec<&Value> =
         own["runs"].as_array().unwrap().iter().map(|r| &r["wall_us"]).collect();
     assert_eq!(walls, [9000, 1000, 2000]);
@@ -48,4 +49,15 @@ fn what_is_not_known_is_null() {
         assert_eq!((&record["wall_us"], &record["ratio"]), (&Value::Null, &Value::Null));
         assert_eq!(record["runs"], json!([]));
     }
+}
+
+#[test]
+fn calls_that_were_not_counted_have_a_reason_if_they_were_to_be() {
+    let reads = |index: usize| {
+        let record = &records()[index];
+        (record["table_reads"].clone(), record["table_reads_reason"].clone())
+    };
+    assert_eq!(reads(0), (json!(2345), Value::Null));
+    assert_eq!(reads(1), (Value::Null, Value::Null));
+    assert_eq!(reads(2), (Value::Null, json!("needs strace: apt-get install strace")));
 }

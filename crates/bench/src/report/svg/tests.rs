@@ -42,7 +42,7 @@ fn the_chart_is_well_formed_and_has_everybody() {
     for part in [
         "own &lt;fast&gt;",
         "peer",
-        "1,000 sockets",
+        "1,000 sockets: pretend, factor vs peer",
         "2.00 ms, 0.50×, up to 9.00 ms",
         "1.00 ms, 0.25×",
     ] {
@@ -50,6 +50,14 @@ fn the_chart_is_well_formed_and_has_everybody() {
     }
     assert!(texts.contains(&"failed: exit code 1: a &amp; b &lt; c d".to_owned()), "{texts:?}");
     assert!(texts.contains(&"absent: not installed: apt-get install missing".to_owned()));
+}
+
+#[test]
+fn a_size_that_was_left_out_says_why() {
+    let mut out = Vec::new();
+    write_svg(&fixture::left_out(), &mut out).unwrap();
+    let texts = well_formed(&String::from_utf8(out).unwrap());
+    assert!(texts.contains(&"left out: needs 5 MiB of memory".to_owned()), "{texts:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn bars_are_in_proportion_and_never_empty() {
 fn a_measured_contestant_shows_median_spread_and_ratio() {
     let table = table();
     let own = line(&table, "own <fast>");
-    for part in ["2.00 ms", "[1.00 ms to 9.00 ms]", "3.0 MiB", "1,234", "0.50×"] {
+    for part in ["2.00 ms", "[1.00 ms to 9.00 ms]", "3.0 MiB", "1,234", "2,345", "0.50×"] {
         assert!(own.contains(part), "{part}: {own}");
     }
     let peer = line(&table, "peer");
@@ -55,4 +55,40 @@ fn the_first_table_says_once_who_does_what() {
     let mut out = Vec::new();
     write_table(&results, &mut out).unwrap();
     assert!(!String::from_utf8(out).unwrap().contains("says"));
+}
+
+#[test]
+fn each_task_has_a_heading_and_a_scale_of_its_own() {
+    let mut results = fixture::results();
+    results.sizes[0].lanes[0].task = "alone";
+    let mut out = Vec::new();
+    write_table(&results, &mut out).unwrap();
+    let table = String::from_utf8(out).unwrap();
+    let heading = line(&table, "alone");
+    assert!(heading.contains("wall") && heading.ends_with("vs peer"), "{heading}");
+    assert!(line(&table, "pretend").contains("vs peer"));
+    assert!(line(&table, "own <fast>").contains(&"█".repeat(20)));
+}
+
+#[test]
+fn calls_that_were_not_counted_are_said_with_the_reason() {
+    let table = table();
+    assert!(line(&table, "peer").contains("not measured"));
+    let advice = "reads not measured: needs strace: apt-get install strace";
+    assert_eq!(table.matches(advice).count(), 1);
+    assert!(table.contains("reads  vs"));
+    let mut results = fixture::results();
+    results.sizes[0].lanes.iter_mut().for_each(|lane| lane.reads = None);
+    let mut out = Vec::new();
+    write_table(&results, &mut out).unwrap();
+    assert!(!String::from_utf8(out).unwrap().contains("reads  vs"), "a column without need");
+}
+
+#[test]
+fn a_size_that_was_left_out_says_why_once() {
+    let mut out = Vec::new();
+    write_table(&fixture::left_out(), &mut out).unwrap();
+    let table = String::from_utf8(out).unwrap();
+    assert_eq!(table.matches("left out: needs 5 MiB of memory").count(), 1);
+    assert!(!table.contains("own <fast>"));
 }

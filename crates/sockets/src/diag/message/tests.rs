@@ -10,7 +10,7 @@ use netlink_packet_core::{DoneMessage, ErrorMessage, NetlinkPayload};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::*;
-use crate::{Filter, States};
+use crate::{Details, Filter, States};
 use oracle::{message, rows};
 
 const BOTH: [Transport; 2] = [Transport::Tcp, Transport::Udp];
@@ -32,9 +32,13 @@ fn is_malformed(part: &Result<Part, Error>) -> bool {
 fn requests_are_what_the_second_implementation_writes() {
     for family in [Family::V4, Family::V6] {
         for transport in BOTH {
-            for tcp_info in [false, true] {
+            for (tcp_info, memory) in [(false, false), (true, false), (false, true), (true, true)] {
                 for states in all_and_each_state() {
-                    let query = Query { transport, states, tcp_info, filter: None };
+                    let query = Query {
+                        states,
+                        details: Details { tcp_info, memory, ..Details::default() },
+                        ..Query::all(transport)
+                    };
                     let sequence = 0x0102_0304;
                     let request = Request { family, query: &query, bytecode: &[], sequence };
                     assert_eq!(request.encode()[..], oracle::encode(&request), "{request:?}");
@@ -51,7 +55,10 @@ fn all_and_each_state() -> impl Iterator<Item = States> {
 
 #[test]
 fn a_request_byte_by_byte() {
-    let query = Query { tcp_info: true, ..Query::all(Transport::Tcp) };
+    let query = Query {
+        details: Details { tcp_info: true, ..Details::default() },
+        ..Query::all(Transport::Tcp)
+    };
     let request = Request { family: Family::V6, query: &query, bytecode: &[], sequence: 7 };
     let mut expected = vec![72, 0, 0, 0, 20, 0, 1, 3, 7, 0, 0, 0, 0, 0, 0, 0];
     expected.extend([10, 6, 2, 0, 0xfe, 0x1f, 0, 0]);
@@ -63,6 +70,17 @@ fn a_request_byte_by_byte() {
         expected.extend([8, 0, 1, 0, 1, 4, 8, 0]);
         assert_eq!(request.encode(), expected);
     }
+}
+
+#[test]
+fn an_answer_is_an_error_message_and_nothing_else() {
+    let answer =
+        |bytes: Vec<u8>| messages(&bytes).next().expect("one").expect("well-formed").answer();
+    assert_eq!(answer(raw(NLMSG_ERROR, &0_i32.to_ne_bytes())), Some(0));
+    assert_eq!(answer(raw(NLMSG_ERROR, &(-2_i32).to_ne_bytes())), Some(2));
+    assert_eq!(answer(raw(NLMSG_ERROR, &i32::MIN.to_ne_bytes())), Some(i32::MAX));
+    assert_eq!(answer(raw(NLMSG_ERROR, &[1, 2])), None);
+    assert_eq!(answer(raw(NLMSG_DONE, &0_i32.to_ne_bytes())), None);
 }
 
 #[test]
@@ -219,6 +237,20 @@ fn nearly_messages() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn requests_to_close_are_what_the_second_implementation_would_write(
+        row in rows(),
+        sequence: u32,
+        tcp: bool,
+    ) {
+        let transport = if tcp { Transport::Tcp } else { Transport::Udp };
+        let Row { local, remote, interface, cookie, .. } = row;
+        let socket = SocketId { transport, local, remote, interface, cookie };
+        let cookie = if cfg!(target_endian = "little") { cookie } else { cookie.rotate_left(32) };
+        let theirs = oracle::encode_destroy(&SocketId { cookie, ..socket }, sequence);
+        prop_assert_eq!(Destroy { socket: &socket, sequence }.encode(), theirs);
+    }
 
     #[test]
     fn any_bytes_come_to_an_end(bytes in prop_oneof![vec(any::<u8>(), 0..400), nearly_messages()]) {

@@ -43,6 +43,7 @@ pub fn row(local: &str, remote: &str) -> Row {
         timer: 0,
         expires_ms: 0,
         tcp: None,
+        memory: None,
     }
 }
 

@@ -22,6 +22,14 @@ type Known = (Transport, State, SocketAddr, SocketAddr, u32, u32);
 
 const NOBODY: u32 = 65534;
 
+const TCP_INFO: Details = Details { tcp_info: true, ..Details::NONE };
+
+/// All that every method can tell.
+fn query(transport: Transport) -> Query {
+    let details = Details { holder: true, ..Details::default() };
+    Query { details, ..Query::all(transport) }
+}
+
 fn list(method: MethodName, query: &Query) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut reader = open(method, &Place::here()).expect("opened");
@@ -39,8 +47,8 @@ fn known(rows: &[Row]) -> BTreeSet<Known> {
 }
 
 fn all(method: MethodName) -> BTreeSet<Known> {
-    let mut all = known(&list(method, &Query::all(Transport::Tcp)));
-    all.extend(known(&list(method, &Query::all(Transport::Udp))));
+    let mut all = known(&list(method, &query(Transport::Tcp)));
+    all.extend(known(&list(method, &query(Transport::Udp))));
     all
 }
 
@@ -234,7 +242,7 @@ fn every_method_lists_the_states_that_were_asked_for() {
             };
             for method in MethodName::ALL {
                 for transport in [Transport::Tcp, Transport::Udp] {
-                    let query = Query { states, ..Query::all(transport) };
+                    let query = Query { states, ..query(transport) };
                     let listed = known(&list(method, &query));
                     assert_eq!(listed, expected(transport), "{method} {transport} {states:?}");
                 }
@@ -250,7 +258,7 @@ fn a_reader_stays_in_the_namespace_that_it_was_opened_in() {
         let mut reader = open(MethodName::Diag, &Place::here()).expect("opened");
         crate::scene::run_in_own_namespace(move || {
             let mut inodes = Vec::new();
-            let query = Query::all(Transport::Udp);
+            let query = query(Transport::Udp);
             reader.read(&query, &mut |row| inodes.push(row.inode)).expect("listed");
             assert_eq!(inodes, [inode(&socket)]);
         });
@@ -258,11 +266,40 @@ fn a_reader_stays_in_the_namespace_that_it_was_opened_in() {
 }
 
 #[test]
-fn only_sock_diag_knows_cookies_and_measurements() {
+fn every_method_tells_the_details_that_it_promises() {
+    in_own_namespace(|| {
+        let scene = Scene::set();
+        for method in MethodName::ALL {
+            eventually("the sockets settle", || all(method).is_superset(&scene.expected));
+            let details = Details { tcp_info: false, ..method.details() };
+            for transport in [Transport::Tcp, Transport::Udp] {
+                let rows = list(method, &Query { details, ..Query::all(transport) });
+                let cookies: BTreeSet<u64> = rows.iter().map(|row| row.cookie).collect();
+                let all_have_one = cookies.len() == rows.len() && !cookies.contains(&0);
+                assert!(all_have_one || !details.cookie, "{method} {transport}");
+                for row in rows {
+                    let expected = match row.state {
+                        State::TimeWait => 3,
+                        State::SynSent | State::SynReceived | State::NewSynReceived => 1,
+                        _ => continue,
+                    };
+                    let told = row.timer == expected && row.expires_ms > 0;
+                    assert!(told || !details.timer, "{method} {row:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn only_sock_diag_measures() {
     in_own_namespace(|| {
         let _scene = Scene::set();
         for tcp_info in [false, true] {
-            let query = Query { tcp_info, ..Query::all(Transport::Tcp) };
+            let query = Query {
+                details: Details { tcp_info, ..Details::default() },
+                ..query(Transport::Tcp)
+            };
             let rows = list(MethodName::Diag, &query);
             let cookies: BTreeSet<u64> = rows.iter().map(|row| row.cookie).collect();
             assert!(cookies.len() == rows.len() && !cookies.contains(&0), "one for each");
@@ -273,10 +310,12 @@ fn only_sock_diag_knows_cookies_and_measurements() {
                 );
                 assert_eq!(row.tcp.is_some(), tcp_info && !stateless, "{row:?}");
             }
-            let rows = list(MethodName::Procfs, &query);
-            assert!(rows.iter().all(|row| row.tcp.is_none() && row.cookie == 0));
+            for method in [MethodName::Iter, MethodName::Procfs] {
+                let rows = list(method, &query);
+                assert!(rows.iter().all(|row| row.tcp.is_none()), "{method}");
+            }
         }
-        let query = Query { tcp_info: true, ..Query::all(Transport::Udp) };
+        let query = Query { details: TCP_INFO, ..query(Transport::Udp) };
         for row in list(MethodName::Diag, &query) {
             assert!(row.tcp.is_none() && row.cookie != 0, "{row:?}");
         }
@@ -290,7 +329,7 @@ fn the_measurements_are_those_of_the_transfer() {
         let sent = [7; 12_345];
         client.write_all(&sent).expect("sent");
         server.read_exact(&mut [0; 12_345]).expect("received");
-        let query = Query { tcp_info: true, ..Query::all(Transport::Tcp) };
+        let query = Query { details: TCP_INFO, ..query(Transport::Tcp) };
         let info = |stream: &TcpStream| {
             let rows = list(MethodName::Diag, &query);
             let row = rows.into_iter().find(|row| row.inode == inode(stream)).expect("listed");
@@ -316,7 +355,7 @@ fn what_waits_in_the_queues_is_seen_by_both() {
         let (mut client, server) = Scene::default().connection("127.0.0.1:0", None);
         client.write_all(b"not read").expect("sent");
         let queue = |method, of: &TcpStream| {
-            let rows = list(method, &Query::all(Transport::Tcp));
+            let rows = list(method, &query(Transport::Tcp));
             let row = rows.iter().find(|row| row.inode == inode(of)).expect("listed");
             row.receive_queue
         };

@@ -21,19 +21,19 @@ fn of_several_holders_the_lowest_counts_and_managers_last() {
         (&[5], 5),
         (&[5, 1], 1),
     ] {
-        let mut holders = HashMap::new();
+        let mut holders = Holders::default();
         for &pid in pids {
             insert(&mut holders, 42, pid, |pid| pid == 1 || pid == 5);
         }
-        assert_eq!(holders, HashMap::from([(42, expected)]), "{pids:?}");
+        assert_eq!(holders, Holders::from_iter([(42, expected)]), "{pids:?}");
     }
 }
 
 #[test]
 fn other_sockets_are_not_touched() {
-    let mut holders = HashMap::from([(1, 100), (2, 200)]);
+    let mut holders = Holders::from_iter([(1, 100), (2, 200)]);
     insert(&mut holders, 1, 50, |_| false);
-    assert_eq!(holders, HashMap::from([(1, 50), (2, 200)]));
+    assert_eq!(holders, Holders::from_iter([(1, 50), (2, 200)]));
 }
 
 #[test]

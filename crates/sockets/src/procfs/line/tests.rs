@@ -76,6 +76,7 @@ fn the_line_of_the_kernel_documentation() {
         timer: 1,
         expires_ms: 250,
         tcp: None,
+        memory: None,
     };
     assert_eq!(row, expected);
 }
@@ -123,11 +124,23 @@ fn the_lines_of_older_kernels() {
 
 #[test]
 fn what_grew_beyond_its_field_is_the_largest() {
-    let good = kernel_line(3, &row(socket("127.0.0.1:80"), socket("127.0.0.1:81")), 2);
+    let one = row(socket("127.0.0.1:80"), socket("127.0.0.1:81"));
+    let good = kernel_line(3, &one, 1);
     let row = parsed(&good.replacen(" 00000001 ", " 00000100 ", 1));
     assert_eq!(row.retransmits, u8::MAX);
-    let row = parsed(&good.replacen("02:0000000C", "02:FFFFFFFF", 1));
+    let row = parsed(&good.replacen("01:0000000C", "01:FFFFFFFF", 1));
     assert_eq!(row.expires_ms, u32::MAX);
+}
+
+#[test]
+fn probes_count_for_the_timers_that_send_them() {
+    let one = row(socket("127.0.0.1:80"), socket("127.0.0.1:81"));
+    for (timer, expected) in [(0, 3), (1, 3), (2, 7), (3, 3), (4, 7)] {
+        let line = kernel_line(3, &Row { retransmits: 3, ..one.clone() }, 1);
+        let line = line.replacen("01:", &format!("{timer:02X}:"), 1);
+        let line = line.replacen("        0 ", "        7 ", 1);
+        assert_eq!(parsed(&line).retransmits, expected, "timer {timer}: {line}");
+    }
 }
 
 #[test]
@@ -178,6 +191,7 @@ fn row(local: SocketAddr, remote: SocketAddr) -> Row {
         timer: 2,
         expires_ms: 120,
         tcp: None,
+        memory: None,
     }
 }
 
@@ -200,6 +214,11 @@ fn kernel_address(address: SocketAddr) -> String {
 /// `get_tcp4_sock`, `get_tcp6_sock`, `get_timewait4_sock`, `udp4_format_sock`: the columns are the
 /// same up to the inode.
 fn kernel_line(bucket: u32, row: &Row, timer_active: u8) -> String {
+    // `icsk_probes_out` has a column of its own.
+    let (retransmits, probes) = match timer_active {
+        2 | 4 => (0, row.retransmits),
+        _ => (row.retransmits, 0),
+    };
     format!(
         "{bucket:4}: {} {} {:02X} {:08X}:{:08X} {timer_active:02X}:{:08X} {:08X} {:5} {:8} \
          {} {} {:016x} {} {} {} {} {}",
@@ -209,9 +228,9 @@ fn kernel_line(bucket: u32, row: &Row, timer_active: u8) -> String {
         row.send_queue,
         row.receive_queue,
         row.expires_ms / 10,
-        row.retransmits,
+        retransmits,
         row.uid,
-        0,
+        probes,
         row.inode,
         2,
         0xffff_8800_u64,

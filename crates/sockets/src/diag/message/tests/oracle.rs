@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use netlink_packet_core::{
-    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_sock_diag::{
     SockDiagMessage,
     inet::{
         ExtensionFlags, InetRequest, InetResponse, InetResponseHeader, SocketId, StateFlags, Timer,
-        nlas::{Nla, TcpInfo as Measured},
+        nlas::{MemInfo, Nla, TcpInfo as Measured},
     },
 };
 use proptest::{option, prelude::*, sample::select};
 
 use super::super::*;
-use crate::TcpInfo;
+use crate::{SocketId as DestroyedSocket, SocketMemory, TcpInfo};
 
 pub fn message(sequence: u32, flags: u16, payload: NetlinkPayload<SockDiagMessage>) -> Vec<u8> {
     let mut header = NetlinkHeader::default();
@@ -33,10 +33,9 @@ pub fn encode(request: &Request) -> Vec<u8> {
         Family::V4 => (2, SocketId::new_v4()),
         Family::V6 => (10, SocketId::new_v6()),
     };
-    let extensions = match request.query.tcp_info {
-        true => ExtensionFlags::INFO,
-        false => ExtensionFlags::empty(),
-    };
+    let mut extensions = ExtensionFlags::empty();
+    extensions.set(ExtensionFlags::INFO, request.query.details.tcp_info);
+    extensions.set(ExtensionFlags::SKMEMINFO, request.query.details.memory);
     let inner = InetRequest {
         family,
         protocol: if request.query.transport == Transport::Tcp { 6 } else { 17 },
@@ -46,6 +45,29 @@ pub fn encode(request: &Request) -> Vec<u8> {
     };
     let payload = NetlinkPayload::InnerMessage(SockDiagMessage::InetRequest(inner));
     message(request.sequence, NLM_F_REQUEST | NLM_F_DUMP, payload)
+}
+
+/// The request to close `socket` as the second implementation would write it, which knows no such
+/// request: as one for that socket, with the type and the flags of this one.
+pub fn encode_destroy(socket: &DestroyedSocket, sequence: u32) -> Vec<u8> {
+    let inner = InetRequest {
+        family: if socket.local.is_ipv4() { 2 } else { 10 },
+        protocol: if socket.transport == Transport::Tcp { 6 } else { 17 },
+        extensions: ExtensionFlags::empty(),
+        states: StateFlags::empty(),
+        socket_id: SocketId {
+            source_port: socket.local.port(),
+            destination_port: socket.remote.port(),
+            source_address: socket.local.ip(),
+            destination_address: socket.remote.ip(),
+            interface_id: socket.interface,
+            cookie: socket.cookie.to_ne_bytes(),
+        },
+    };
+    let payload = NetlinkPayload::InnerMessage(SockDiagMessage::InetRequest(inner));
+    let mut bytes = message(sequence, NLM_F_REQUEST | NLM_F_ACK, payload);
+    bytes[4..6].copy_from_slice(&21_u16.to_ne_bytes());
+    bytes
 }
 
 pub fn encode_row(row: &Row, sequence: u32) -> Vec<u8> {
@@ -76,6 +98,7 @@ pub fn encode_row(row: &Row, sequence: u32) -> Vec<u8> {
     // Others surround it, as the kernel sends them.
     let mut nlas = vec![Nla::Shutdown(3), Nla::Congestion("cubic".to_owned())];
     nlas.extend(row.tcp.as_ref().map(|tcp| Nla::TcpInfo(measured(tcp))));
+    nlas.extend(row.memory.as_ref().map(|memory| Nla::MemInfo(mem_info(memory))));
     nlas.push(Nla::ClassId(9));
     let inner = InetResponse { header, nlas: nlas.into_iter().collect() };
     let inner = SockDiagMessage::InetResponse(Box::new(inner));
@@ -134,6 +157,34 @@ fn tcp_info(measured: &Measured) -> TcpInfo {
     }
 }
 
+fn mem_info(memory: &SocketMemory) -> MemInfo {
+    MemInfo {
+        receive_queue: memory.receive_queue_bytes,
+        receive_queue_max: memory.receive_limit_bytes,
+        bottom_send_queues: memory.handed_down_bytes,
+        send_queue: memory.send_queue_bytes,
+        send_queue_max: memory.send_limit_bytes,
+        cache: memory.reserved_bytes,
+        options: memory.option_bytes,
+        backlog_queue_length: memory.backlog_bytes.unwrap_or(0),
+        drops: memory.drops.unwrap_or(0),
+    }
+}
+
+fn socket_memory(memory: &MemInfo) -> SocketMemory {
+    SocketMemory {
+        receive_queue_bytes: memory.receive_queue,
+        receive_limit_bytes: memory.receive_queue_max,
+        send_queue_bytes: memory.send_queue,
+        send_limit_bytes: memory.send_queue_max,
+        handed_down_bytes: memory.bottom_send_queues,
+        reserved_bytes: memory.cache,
+        option_bytes: memory.options,
+        backlog_bytes: Some(memory.backlog_queue_length),
+        drops: Some(memory.drops),
+    }
+}
+
 /// The socket in the first message of `bytes`, if it is one, and the length of the message.
 pub fn decode_row(bytes: &[u8], transport: Transport) -> (Option<Row>, usize) {
     let message: NetlinkMessage<SockDiagMessage> =
@@ -171,6 +222,10 @@ pub fn decode_row(bytes: &[u8], transport: Transport) -> (Option<Row>, usize) {
             Nla::TcpInfo(measured) => Some(tcp_info(measured)),
             _ => None,
         }),
+        memory: nlas.iter().find_map(|nla| match nla {
+            Nla::MemInfo(memory) => Some(socket_memory(memory)),
+            _ => None,
+        }),
     };
     (Some(row), length)
 }
@@ -198,6 +253,20 @@ prop_compose! {
     }
 }
 
+fn memories() -> impl Strategy<Value = SocketMemory> {
+    any::<[u32; 9]>().prop_map(|words| SocketMemory {
+        receive_queue_bytes: words[0],
+        receive_limit_bytes: words[1],
+        send_queue_bytes: words[2],
+        send_limit_bytes: words[3],
+        handed_down_bytes: words[4],
+        reserved_bytes: words[5],
+        option_bytes: words[6],
+        backlog_bytes: Some(words[7]),
+        drops: Some(words[8]),
+    })
+}
+
 fn addresses() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
     let v4 = any::<[(u32, u16); 2]>()
         .prop_map(|ends| ends.map(|(bits, port)| SocketAddr::from((Ipv4Addr::from(bits), port))));
@@ -222,6 +291,7 @@ prop_compose! {
         retransmits: u8,
         timer in 0..5_u8,
         tcp in option::of(measurements()),
+        memory in option::of(memories()),
     ) -> Row {
         Row {
             transport: Transport::Tcp,
@@ -238,6 +308,7 @@ prop_compose! {
             timer,
             expires_ms: if matches!(timer, 1 | 2 | 4) { expires } else { 0 },
             tcp,
+            memory,
         }
     }
 }
