@@ -10,25 +10,25 @@ mod interfaces;
 mod kill;
 mod lines;
 mod order;
+mod reader;
 mod record;
 mod text;
+mod watch;
 
 use std::{
     io::{self, BufWriter, Write},
     process::ExitCode,
+    sync::{Mutex, PoisonError},
 };
 
-use anyhow::Context;
-use portolan_sockets::{
-    Coverage, Holder, MethodName, Owners, Place, Row, Wish, choose, open, places,
-};
+use portolan_sockets::{Holder, Place, Row};
 
 pub use args::SocketsArgs;
-use config::{Config, Task};
+use config::{Config, Layout, Task};
 use count::Counts;
-use gaps::Told;
 use lines::Lines;
 use order::{Order, Sorted};
+use reader::Reader;
 
 /// Lines are handed to the system in pieces of about this many bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -52,20 +52,30 @@ pub fn run(args: &SocketsArgs) -> anyhow::Result<ExitCode> {
     if let Task::Kill { yes: false, .. } = config.task {
         kill::ensure_somebody()?;
     }
-    let mut out = BufWriter::with_capacity(CHUNK_BYTES, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(CHUNK_BYTES, io::stdout());
+    if let Task::Watch { pace } = config.task {
+        watch::run(&config, pace, &mut out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut reader = Reader::open(&config)?;
     let mut code = ExitCode::SUCCESS;
     match config.task {
-        Task::List { order: None, limit } => stream(&mut reader, limit, &mut out)?,
+        Task::List { order: None, limit: None } => stream(&mut reader, &mut out)?,
+        Task::List { order: None, limit: Some(limit) } => {
+            write_first(&mut reader, limit, &mut out)?
+        }
         Task::List { order, limit } => sort(&mut reader, order, limit, &mut out)?,
         Task::Count { by, top } => {
-            let mut counts = Counts::new(by);
-            reader.each(&mut |listed| {
+            let begin = || Counts::new(by);
+            let parts = reader.side_by_side(begin, |counts, listed| {
                 counts.add(listed);
                 Ok(())
             })?;
+            let mut counts = Counts::new(by);
+            parts.into_iter().for_each(|part| counts.merge(part));
             counts.write(top, config.layout.json, &mut out)?;
         }
+        Task::Watch { .. } => unreachable!("it has no listing"),
         Task::Kill { order, limit, yes } => {
             code = kill::run(&mut reader, (order, limit), !yes, &mut out)?;
         }
@@ -75,29 +85,54 @@ pub fn run(args: &SocketsArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Writes sockets as they come, until there are as many as wanted.
-fn stream(
-    reader: &mut Reader<'_>,
-    limit: Option<usize>,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    let lines = Lines::new(&reader.config.layout);
-    let mut chunk = Vec::with_capacity(CHUNK_BYTES + 4096);
-    let mut left = limit.unwrap_or(usize::MAX);
-    lines.heading(&mut chunk);
-    reader.each(&mut |listed| {
-        if left > 0 {
-            left -= 1;
-            lines.row(listed, &mut chunk);
-        }
+/// Writes sockets as they come.
+fn stream(reader: &mut Reader<'_>, out: &mut (impl Write + Send)) -> anyhow::Result<()> {
+    let layout = &reader.config.layout;
+    write_heading(layout, out)?;
+    let out = Mutex::new(out);
+    let write = |chunk: &mut Vec<u8>| -> io::Result<()> {
+        out.lock().unwrap_or_else(PoisonError::into_inner).write_all(chunk)?;
+        chunk.clear();
+        Ok(())
+    };
+    let begin = || (Lines::new(layout), Vec::with_capacity(CHUNK_BYTES + 4096));
+    let works = reader.side_by_side(begin, |(lines, chunk), listed| {
+        lines.row(listed, chunk);
         if chunk.len() >= CHUNK_BYTES {
-            out.write_all(&chunk)?;
-            chunk.clear();
+            write(chunk)?;
         }
         Ok(())
     })?;
-    out.write_all(&chunk)?;
+    for (_, mut chunk) in works {
+        write(&mut chunk)?;
+    }
     Ok(())
+}
+
+/// Writes so many sockets as they come.
+fn write_first(
+    reader: &mut Reader<'_>,
+    limit: usize,
+    out: &mut (impl Write + Send),
+) -> anyhow::Result<()> {
+    let lines = Lines::new(&reader.config.layout);
+    write_heading(&reader.config.layout, out)?;
+    let (mut line, mut left) = (Vec::new(), limit);
+    reader.each(&mut |listed| {
+        if left > 0 {
+            left -= 1;
+            line.clear();
+            lines.row(listed, &mut line);
+            out.write_all(&line)?;
+        }
+        Ok(())
+    })
+}
+
+fn write_heading(layout: &Layout, out: &mut impl Write) -> io::Result<()> {
+    let mut heading = Vec::new();
+    Lines::new(layout).heading(&mut heading);
+    out.write_all(&heading)
 }
 
 /// Writes sockets in an order, for which those that are wanted are kept.
@@ -107,10 +142,9 @@ fn sort(
     limit: Option<usize>,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
+    write_heading(&reader.config.layout, out)?;
     let lines = Lines::new(&reader.config.layout);
     let mut chunk = Vec::new();
-    lines.heading(&mut chunk);
-    out.write_all(&chunk)?;
     let mut sorted: Sorted<Box<[u8]>> = Sorted::new(order, limit);
     reader.each(&mut |listed| {
         sorted.add(listed, || {
@@ -123,96 +157,4 @@ fn sort(
         out.write_all(&line)?;
     }
     Ok(())
-}
-
-/// Lists the sockets that were asked for, with their owners.
-pub struct Reader<'a> {
-    /// What was asked for.
-    pub config: &'a Config,
-    method: MethodName,
-    places: Vec<Place>,
-    owners: Owners,
-    coverage: Coverage,
-    told: Told,
-}
-
-impl<'a> Reader<'a> {
-    /// Finds out how to list them, and says what cannot be told.
-    fn open(config: &'a Config) -> anyhow::Result<Self> {
-        let method = match config.method {
-            Some(method) => method,
-            None => {
-                let queries = config.queries();
-                let wish = Wish { query: &queries[0], owners: config.needs_owners, again: false };
-                choose(&wish).context("cannot list the sockets of this host")?.method
-            }
-        };
-        let places = if config.all_netns {
-            places().context("cannot list the network namespaces")?.places
-        } else {
-            vec![Place::here()]
-        };
-        let mut owners = Owners::new();
-        if config.needs_owners {
-            owners.walk().context("cannot find out who holds the sockets")?;
-        }
-        if let Some(gaps) = gaps::known_before(config, method, owners.hidden_processes()) {
-            anstream::eprintln!("portolan: {gaps}");
-        }
-        let (coverage, told) = (Coverage::default(), Told::default());
-        Ok(Self { config, method, places, owners, coverage, told })
-    }
-
-    /// Hands every socket to `take`, until that fails.
-    ///
-    /// # Errors
-    /// When the sockets cannot be listed, and what `take` says.
-    pub fn each(
-        &mut self,
-        take: &mut dyn FnMut(&Listed<'_>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        let Self { config, method, places, owners, told, .. } = self;
-        let mut coverage = Coverage::default();
-        // A dump cannot be left half-way; after a closed pipe the rest of it is read and dropped.
-        let mut failed: Option<anyhow::Error> = None;
-        for place in places.iter() {
-            let mut reader = match open(*method, place) {
-                Ok(reader) => reader,
-                Err(error) if config.all_netns && place.netns != places[0].netns => {
-                    anstream::eprintln!("portolan: {error}");
-                    continue;
-                }
-                Err(error) => return Err(error).context("cannot list the sockets of this host"),
-            };
-            for query in config.queries() {
-                let mut keep = |row: &Row| {
-                    if failed.is_some() || !config.wants(row) {
-                        return;
-                    }
-                    told.see(row);
-                    let holder = if config.needs_owners { owners.holder(row.inode) } else { None };
-                    let listed = Listed { row, place, holder: holder.as_ref() };
-                    failed = take(&listed).err();
-                };
-                coverage.add(reader.read(&query, &mut keep).context("cannot list the sockets")?);
-                if let Some(error) = failed {
-                    return Err(error);
-                }
-            }
-        }
-        self.coverage = coverage;
-        Ok(())
-    }
-
-    fn say_what_is_missing(&self) {
-        if self.coverage.skipped > 0 {
-            anstream::eprintln!(
-                "portolan: {} entries of the kernel's tables could not be read and are missing",
-                self.coverage.skipped
-            );
-        }
-        if let Some(gaps) = self.told.unexpected(self.config, self.method) {
-            anstream::eprintln!("portolan: {gaps}");
-        }
-    }
 }

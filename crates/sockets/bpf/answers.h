@@ -46,7 +46,7 @@ static long look(__u32 i, struct answering *it)
 	return 0;
 }
 
-/* The address of the socket in a chain, 0 if it is not there, 1 if the chain will not hold still. */
+/* The address of the socket in a chain; 0 if it is not there, 1 if the chain will not settle. */
 static __always_inline __u64 find(struct answering *it, __u64 chain, __u32 bucket)
 {
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {

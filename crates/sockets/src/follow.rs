@@ -29,6 +29,10 @@ use tracer::Tracer;
 /// meanwhile, for example. Where there are more, others have their turn in the next.
 const QUESTIONS_MAX: usize = 65_536;
 
+/// Other sockets that are checked in a refresh, each in its turn. Events are lost without being
+/// counted where the kernel does not call the program.
+const CHECKS_MAX: usize = 1024;
+
 /// How to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FollowOptions {
@@ -100,11 +104,9 @@ impl Follow {
             lost: 0,
             turn: 0,
         };
-        for (_, error) in follow.set_places(places) {
-            return Err(error);
-        }
-        let refresh = follow.refresh()?;
-        match refresh.failed.into_iter().next() {
+        let mut failed = follow.set_places(places);
+        failed.extend(follow.refresh()?.failed);
+        match failed.into_iter().next() {
             Some((_, error)) => Err(error),
             None => Ok(follow),
         }
@@ -152,14 +154,25 @@ impl Follow {
         self.read_without_events(&mut refresh);
         complete &= self.drain()?;
         let lost = self.tracer.lost()?;
-        if lost != self.lost || !complete {
-            refresh.rewalked = Some(why(lost - self.lost));
+        let mut reason = (lost != self.lost || !complete).then(|| why(lost - self.lost));
+        if reason.is_none() {
+            self.table.without_live();
+            self.complete(&mut refresh)?;
+            self.drain()?;
+            reason = match self.table.silent() {
+                0 => None,
+                many => Some(format!("{many} sockets changed without an event")),
+            };
+        }
+        if reason.is_some() {
             self.walk_again(&mut refresh);
             self.drain()?;
             self.lost = lost;
+            self.complete(&mut refresh)?;
+            self.table.silent();
         }
+        refresh.rewalked = reason;
         self.table.without_live();
-        self.complete(&mut refresh)?;
         refresh.changes = self.table.finish();
         refresh.left_out = self.table.left_out();
         Ok(refresh)
@@ -255,9 +268,10 @@ impl Follow {
 
     /// Asks about sockets that were not complete when they were told of.
     fn complete(&mut self, refresh: &mut Refresh) -> Result<(), Error> {
-        let questions = self.table.questions(QUESTIONS_MAX, self.turn);
+        let mut questions = self.table.questions(QUESTIONS_MAX, self.turn);
         self.turn = self.turn.wrapping_add(1) % (usize::MAX / QUESTIONS_MAX);
         refresh.unasked = self.table.unsettled() - questions.len();
+        questions.extend(self.table.checks(CHECKS_MAX));
         let table = &mut self.table;
         self.tracer.ask(&questions, &mut |cookie, answer| table.answer(cookie, &answer))
     }

@@ -36,17 +36,16 @@ impl Method for Iter {
     }
 
     fn read(&mut self, query: &Query, each: &mut dyn FnMut(&Row)) -> Result<Coverage, Error> {
-        let states = query.wanted_states();
         let mut coverage = Coverage::default();
         // An iterator cannot begin in the middle of a table: the first slice is all of it.
-        if !query.slice.is_first() || states == States::NONE {
+        if !query.slice.is_first() || query.wanted_states() == States::NONE {
             return Ok(coverage);
         }
         let kind = match query.transport {
             Transport::Tcp => Kind::Tcp,
             Transport::Udp => Kind::Udp,
         };
-        let asked = Asked::new(states, query.details);
+        let asked = Asked::new(query);
         let mut reading = Reading::begin(kind, &self.place)?;
         self.buffer.used = 0;
         loop {

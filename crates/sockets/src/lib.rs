@@ -10,7 +10,9 @@
 //! `filter/error.rs`, `filter/evaluate.rs`, `filter/bytecode.rs`, `filter/bytecode/tree.rs`),
 //! `diag.rs` (`diag/message.rs`, `diag/info.rs`,
 //! `diag/memory.rs`, `diag/destroy.rs`), `procfs.rs` (`procfs/line.rs`), `owner.rs`
-//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `hidden.rs`, `place.rs`, `snapshot.rs`
+//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `hidden.rs`, `place.rs`, `follow.rs`
+//! (`follow/event.rs`, `follow/question.rs`, `follow/entry.rs`, `follow/table.rs`,
+//! `follow/tracer.rs`), `snapshot.rs`
 //! (`snapshot/memory.rs`, `snapshot/observer.rs`, `snapshot/warnings.rs`).
 
 #![forbid(unsafe_code)]
@@ -25,6 +27,7 @@ mod iter;
 mod method;
 mod owner;
 mod place;
+mod poll;
 pub mod procfs;
 // For the fuzzer.
 #[doc(hidden)]
@@ -52,5 +55,6 @@ pub use method::{
 pub use owner::cgroup;
 pub use owner::{Holder, Lookup, Owners, Source};
 pub use place::{Place, Places, places};
+pub use poll::Poll;
 pub use row::{Row, SocketMemory, State, States, TcpInfo};
 pub use snapshot::{Reading, Snapshot, SnapshotOptions};

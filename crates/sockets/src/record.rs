@@ -53,6 +53,7 @@ fn first(bytes: &[u8], transport: Transport) -> Option<(Row, usize)> {
         local,
         remote,
         interface,
+        only_v6: None,
         receive_queue: word(8),
         send_queue: word(12),
         uid: word(20),

@@ -142,6 +142,9 @@ pub struct Row {
     pub remote: SocketAddr,
     /// Index of the interface the socket is bound to; 0 for none. Not known to procfs.
     pub interface: u32,
+    /// Whether it takes IPv6 only, and no IPv4-mapped addresses (`IPV6_V6ONLY`); `None` where that
+    /// is not told. sock_diag tells it of IPv6 sockets that listen or have no peer.
+    pub only_v6: Option<bool>,
     /// Bytes received and not read; for a listener, connections waiting to be accepted.
     pub receive_queue: u32,
     /// Bytes sent and not acknowledged; for a listener under sock_diag, the backlog's limit.

@@ -17,9 +17,9 @@ use chunk::{Chunk, Request};
 
 pub(crate) use holdings::{can_find_holders, holdings};
 
-/// Those that are not in the table of connections.
-const ELSEWHERE: States =
-    States::NONE.with(State::Listen).with(State::Close).with(State::BoundInactive);
+/// Those that are not in the table of connections. (What is closed is in no table; to ask sock_diag
+/// for it would make it go through that of connections.)
+const ELSEWHERE: States = States::NONE.with(State::Listen).with(State::BoundInactive);
 
 /// Listing by following the chains of TCP's hash table, in the namespace at a place.
 #[derive(Debug)]

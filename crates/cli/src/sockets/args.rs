@@ -1,5 +1,7 @@
 //! The flags of `portolan sockets`.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 
 use super::{columns::Column, order::Order};
@@ -19,6 +21,7 @@ Examples:
   portolan sockets -ta --sort -recv-q --limit 20    where most waits to be read
   portolan sockets -t --columns rtt,peer,process --sort -rtt    who is far away
   portolan sockets -tm --sort -memory --limit 20    whose queues take most memory
+  portolan sockets -tp --watch                 what opens and closes, as it happens
   portolan sockets --kill dst 10.0.0.1 dport = :5432    close these connections
 
 Exit codes: 0 done; 1 sockets that --kill was to close are still there; 2 an error.
@@ -83,6 +86,13 @@ pub struct SocketsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["summary", "group_by"])]
     pub limit: Option<u64>,
+
+    /// Show what opens (+), closes (-) and changes its state (~) from now on; each second, or at the
+    /// pace given, such as --watch=200ms.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "1s", value_parser = super::watch::pace)]
+    #[arg(conflicts_with_all = ["summary", "group_by", "sort", "limit", "kill"])]
+    pub watch: Option<Duration>,
 
     /// Close these sockets, after a question: their peers get a reset, their programs an error.
     ///

@@ -1,6 +1,6 @@
 //! What is meant by the flags of `portolan sockets`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{bail, ensure};
 use portolan_flow::Transport;
@@ -10,6 +10,7 @@ use super::{
     args::{GroupBy, SocketsArgs},
     columns::{Column, ColumnSet},
     order::Order,
+    watch,
 };
 
 /// What is meant by the flags.
@@ -42,6 +43,8 @@ pub enum Task {
     List { order: Option<Order>, limit: Option<usize> },
     /// Count them, and show the largest groups; 0 shows all.
     Count { by: GroupBy, top: usize },
+    /// Write what changes, at this pace.
+    Watch { pace: Duration },
     /// Close them, with a question first unless `yes`.
     Kill { order: Option<Order>, limit: Option<usize>, yes: bool },
 }
@@ -99,6 +102,9 @@ impl Config {
             .copied()
             .chain(args.sort.map(|order| order.column))
             .collect();
+        if args.watch.is_some() {
+            watch::ensure_told(&asked)?;
+        }
         let grouped_by_owner =
             matches!(task, Task::Count { by: GroupBy::Process | GroupBy::Unit, .. })
                 || matches!(task, Task::Count { by: GroupBy::Container, .. });
@@ -139,6 +145,14 @@ impl Config {
         self.transports.iter().map(query).collect()
     }
 
+    /// Whether a listing has this socket.
+    pub fn lists(&self, row: &Row) -> bool {
+        self.transports.contains(&row.transport)
+            && self.states.contains(row.state)
+            && self.wants(row)
+            && self.filter.as_ref().is_none_or(|filter| filter.matches(row))
+    }
+
     /// What a query cannot say: a socket of IPv6 that carries IPv4 is IPv6's, as in ss(8).
     pub fn wants(&self, row: &Row) -> bool {
         self.version.is_none_or(|version| row.local.is_ipv4() == (version == 4))
@@ -149,6 +163,9 @@ fn task(args: &SocketsArgs) -> anyhow::Result<Task> {
     let by = if args.summary { Some(GroupBy::State) } else { args.group_by };
     if let Some(by) = by {
         return Ok(Task::Count { by, top: if args.summary { 0 } else { args.top } });
+    }
+    if let Some(pace) = args.watch {
+        return Ok(Task::Watch { pace });
     }
     let turn = |order: Order| Order { descending: order.descending != args.reverse, ..order };
     let order = args.sort.map(turn);
@@ -176,8 +193,9 @@ fn ensure_narrow(filter: Option<&Filter>) -> anyhow::Result<()> {
 }
 
 fn layout(args: &SocketsArgs) -> Layout {
-    let flags: [(bool, &[Column]); 6] = [
-        (args.processes, &[Column::Process]),
+    let flags: [(bool, &[Column]); 7] = [
+        (args.processes && args.watch.is_none(), &[Column::Process]),
+        (args.processes && args.watch.is_some(), &[Column::Pid, Column::Process]),
         (args.all_netns && args.columns.is_none(), &[Column::Namespace]),
         (args.extended, &[Column::Uid, Column::Inode, Column::Cookie]),
         (args.options, &[Column::Timer]),
@@ -188,7 +206,10 @@ fn layout(args: &SocketsArgs) -> Layout {
     let mut layout = Layout {
         json: args.json,
         heading: !args.no_header,
-        chosen: args.columns.clone(),
+        chosen: match (&args.columns, args.watch) {
+            (None, Some(_)) => Some(watch::usual_columns(args.json)),
+            (columns, _) => columns.clone(),
+        },
         extras: Vec::new(),
     };
     for &column in given {
@@ -212,7 +233,7 @@ fn details(task: Task, layout: &Layout, asked: &[Column]) -> Details {
                 matches!(by, GroupBy::User | GroupBy::Process | GroupBy::Unit | GroupBy::Container);
         }
         Task::Kill { .. } => details.cookie = true,
-        Task::List { .. } => {}
+        Task::List { .. } | Task::Watch { .. } => {}
     }
     if !matches!(task, Task::Count { .. }) && layout.chosen.is_none() {
         details.queues = true;

@@ -72,6 +72,15 @@ impl Told {
         }
     }
 
+    /// Adds what another part of the listing told.
+    pub fn add(&mut self, other: Self) {
+        let add = |sum: &mut (u64, u64), part: (u64, u64)| {
+            *sum = (sum.0 + part.0, sum.1 + part.1);
+        };
+        add(&mut self.memory, other.memory);
+        add(&mut self.tcp_info, other.tcp_info);
+    }
+
     /// What stayed empty though the method could have told, in one sentence.
     pub fn unexpected(&self, config: &Config, method: MethodName) -> Option<String> {
         let mut asked = Details::NONE;

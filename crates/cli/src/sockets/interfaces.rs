@@ -1,6 +1,9 @@
 //! The names of network interfaces.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
 use portolan_flow::Namespace;
 use portolan_hub::printable;
@@ -12,7 +15,7 @@ use super::digits;
 /// The names of the interfaces of the own network namespace; each is asked for once.
 #[derive(Debug, Default)]
 pub struct Interfaces {
-    names: RefCell<HashMap<u32, Option<String>>>,
+    names: Mutex<HashMap<u32, Option<String>>>,
 }
 
 impl Interfaces {
@@ -22,7 +25,7 @@ impl Interfaces {
         if index == 0 {
             return;
         }
-        let mut names = self.names.borrow_mut();
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let name = match place.namespace.name() == Namespace::HOST {
             true => names.entry(index).or_insert_with(|| name(index)).as_deref(),
             false => None,

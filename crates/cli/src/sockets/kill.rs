@@ -11,9 +11,10 @@ use portolan_sockets::{Destroyer, Ending, Place, SocketId};
 use rustix::io::Errno;
 
 use super::{
-    Listed, Reader,
+    Listed,
     lines::Lines,
     order::{Order, Sorted},
+    reader::Reader,
 };
 
 /// A socket that is to be closed, and its line.

@@ -36,6 +36,8 @@ const INET_DIAG_REQ_BYTECODE: u16 = 1;
 const INET_DIAG_INFO: u16 = 2;
 /// The same.
 const INET_DIAG_SKMEMINFO: u16 = 7;
+/// Told without being asked for, of IPv6 sockets in LISTEN and CLOSE: one byte.
+const INET_DIAG_SKV6ONLY: u16 = 11;
 
 /// The address family of a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,6 +275,7 @@ impl Message<'_> {
             local,
             remote,
             interface,
+            only_v6: self.only_v6(local),
             receive_queue: u32_at(fixed, 56),
             send_queue: u32_at(fixed, 60),
             uid: u32_at(fixed, 64),
@@ -284,6 +287,12 @@ impl Message<'_> {
             tcp: self.attribute(INET_DIAG_INFO).and_then(info::decode),
             memory: self.attribute(INET_DIAG_SKMEMINFO).and_then(memory::decode),
         })))
+    }
+
+    /// What is told of IPv4 sockets, if anything ever is, means nothing.
+    fn only_v6(&self, local: SocketAddr) -> Option<bool> {
+        let told = local.is_ipv6().then(|| self.attribute(INET_DIAG_SKV6ONLY))?;
+        told?.first().map(|&only| only != 0)
     }
 
     /// The payload of the first attribute of a type; a malformed attribute ends the list.

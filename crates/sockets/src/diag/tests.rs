@@ -19,6 +19,7 @@ fn row(inode: u32) -> Row {
         local: "127.0.0.1:80".parse().expect("valid"),
         remote: "127.0.0.1:40000".parse().expect("valid"),
         interface: 0,
+        only_v6: None,
         receive_queue: 0,
         send_queue: 0,
         uid: 0,

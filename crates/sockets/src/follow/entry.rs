@@ -77,6 +77,7 @@ impl Entry {
             local,
             remote,
             interface: self.interface,
+            only_v6: None,
             receive_queue: 0,
             send_queue: 0,
             uid: self.uid,
@@ -98,11 +99,13 @@ impl Entry {
 
     /// Whether nothing more is to come but by an event. Before: a port is given after the state
     /// changed, a connection gets its holder when it is accepted, and one that is being closed
-    /// loses it; one in TIME-WAIT goes as it came.
+    /// loses it; one in TIME-WAIT goes without an event. States that pass soon are looked at
+    /// anyway.
     pub fn is_settled(&self) -> bool {
         let right_holder = match self.state {
-            State::FinWait1 | State::FinWait2 | State::LastAck | State::Closing => self.inode == 0,
-            State::TimeWait => false,
+            State::FinWait2 => self.inode == 0,
+            State::SynSent | State::SynReceived | State::FinWait1 => false,
+            State::LastAck | State::Closing | State::TimeWait => false,
             _ => self.inode != 0,
         };
         right_holder && self.local_port != 0

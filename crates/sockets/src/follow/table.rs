@@ -49,6 +49,12 @@ pub struct Table {
     dumped_before: HashMap<Key, Entry>,
     /// What was changed of the first since then, as it was.
     touched: HashMap<u64, Option<Entry>>,
+    /// Those of the first that need not be asked about, but may be.
+    settled: HashMap<u64, Where>,
+    /// Of these, the ones whose turn to be checked comes.
+    unchecked: Vec<u64>,
+    /// Those that changed though no event said so.
+    silent: Vec<u64>,
     /// Those of the first that are to be asked about.
     unsettled: HashMap<u64, Where>,
     /// Those that listen.
@@ -67,6 +73,9 @@ impl Table {
             dumped: HashMap::new(),
             dumped_before: HashMap::new(),
             touched: HashMap::new(),
+            settled: HashMap::new(),
+            unchecked: Vec::new(),
+            silent: Vec::new(),
             unsettled: HashMap::new(),
             listeners: HashMap::new(),
             half_open: HashSet::new(),
@@ -107,20 +116,31 @@ impl Table {
             self.left_out += 1;
             return;
         }
-        self.unsettled.remove(&cookie);
-        self.listeners.remove(&cookie);
-        if entry.state == State::Listen {
-            self.listeners.insert(cookie, place);
-        } else if !entry.is_settled() || matches!(place, Where::Chain(..)) {
-            self.unsettled.insert(cookie, place);
-        }
+        self.lose_place(cookie);
+        let kind = if entry.state == State::Listen {
+            &mut self.listeners
+        } else if entry.is_settled() && matches!(place, Where::Socket(_)) {
+            &mut self.settled
+        } else {
+            &mut self.unsettled
+        };
+        kind.insert(cookie, place);
         let before = self.live.insert(cookie, entry);
         self.touched.entry(cookie).or_insert(before);
     }
 
+    fn lose_place(&mut self, cookie: u64) -> Option<Where> {
+        let other = self.settled.remove(&cookie).or_else(|| self.unsettled.remove(&cookie));
+        other.or_else(|| self.listeners.remove(&cookie))
+    }
+
+    fn place(&self, cookie: u64) -> Option<Where> {
+        let other = self.settled.get(&cookie).or_else(|| self.unsettled.get(&cookie));
+        other.or_else(|| self.listeners.get(&cookie)).copied()
+    }
+
     fn remove(&mut self, cookie: u64) {
-        self.unsettled.remove(&cookie);
-        self.listeners.remove(&cookie);
+        self.lose_place(cookie);
         if let Some(before) = self.live.remove(&cookie) {
             self.touched.entry(cookie).or_insert(Some(before));
         }
@@ -187,25 +207,46 @@ impl Table {
         all.clone().skip(skipped).chain(all.take(skipped)).take(most).collect()
     }
 
+    /// The next so many of those that need not be asked about: in turn all are, to find out whether
+    /// an event was lost that nobody counted.
+    pub fn checks(&mut self, most: usize) -> Vec<(u64, Where)> {
+        if self.unchecked.is_empty() {
+            self.unchecked = self.settled.keys().copied().collect();
+        }
+        let rest = self.unchecked.len().saturating_sub(most);
+        let settled = &self.settled;
+        let next = self.unchecked.drain(rest..);
+        next.filter_map(|cookie| Some((cookie, *settled.get(&cookie)?))).collect()
+    }
+
     /// Completes a socket that was asked about, or lets go of it.
     pub fn answer(&mut self, cookie: u64, answer: &Answer) {
-        let place = self.unsettled.get(&cookie).or_else(|| self.listeners.get(&cookie));
-        let (Some(known), Some(&place)) = (self.live.get(&cookie), place) else { return };
+        let (Some(known), Some(place)) = (self.live.get(&cookie), self.place(cookie)) else {
+            return;
+        };
         let now = match (place, answer) {
+            (_, Answer::Unknown) => return,
             (Where::Chain(..), Answer::Gone) => return self.remove(cookie),
             (_, Answer::Waiting(state)) => known.in_state(*state),
-            (_, Answer::Row(row)) => {
+            (_, Answer::Row(row)) if row.state == known.state => {
                 if known.state == State::Listen && row.receive_queue > 0 {
                     self.half_open.insert(known.netns());
                 }
                 known.completed(row)
             }
-            // An event says where it went, or another answer.
-            _ => return,
+            // The event is about to come, or was lost; or it came before the state was stored.
+            _ if self.touched.contains_key(&cookie) => return,
+            _ => return self.silent.push(cookie),
         };
         if now != *known {
             self.insert(now, place);
         }
+    }
+
+    /// How many sockets changed in silence: events that have come by now are told from these.
+    pub fn silent(&mut self) -> usize {
+        let silent = mem::take(&mut self.silent);
+        silent.iter().filter(|cookie| !self.touched.contains_key(cookie)).count()
     }
 
     /// Ends a refresh: what changed, with the namespace.

@@ -137,7 +137,6 @@ impl Tracer {
         let count =
             bpf::map(&self.object, "lost").lookup(&[0; 4], MapFlags::ANY).map_err(refused)?;
         let count = count.and_then(|bytes| Some(u64::from_ne_bytes(*bytes.first_chunk()?)));
-        if std::env::var_os("FDEBUG").is_some() { eprintln!("lost {:?} missed {:?}", count, self.missed()); }
         Ok(count.unwrap_or(0) + self.missed()?)
     }
 

@@ -9,7 +9,7 @@ use std::{
 use libbpf_rs::{IterOpts, Link, MapCore, MapFlags};
 use rustix::time::ClockId;
 
-use crate::{Details, Error, Place, States, bpf};
+use crate::{Details, Error, Place, Query, bpf};
 
 static SOCKETS: bpf::Lazy = bpf::Lazy::new(include_bytes!("../../bpf/iter.bpf.o"));
 static FILES: bpf::Lazy = bpf::Lazy::new(include_bytes!("../../bpf/files.bpf.o"));
@@ -69,9 +69,11 @@ mod want {
 pub struct Asked([u8; 16]);
 
 impl Asked {
-    /// These details of sockets in these states.
-    pub fn new(states: States, details: Details) -> Self {
-        let Details { queues, holder, cookie, timer, .. } = details;
+    /// What a query asks for, and its filter.
+    pub fn new(query: &Query) -> Self {
+        let Details { queues, holder, cookie, timer, .. } = query.details;
+        // A filter may ask for the user.
+        let holder = holder || query.filter.as_ref().is_some_and(|filter| filter.has_expression());
         let all = [
             (queues, want::QUEUES),
             (holder, want::HOLDER),
@@ -83,7 +85,7 @@ impl Asked {
         // (kernel/time/posix-timers.c).
         let tick = rustix::time::clock_getres(ClockId::MonotonicCoarse);
         let mut bytes = [0; 16];
-        bytes[0..4].copy_from_slice(&states.bits().to_ne_bytes());
+        bytes[0..4].copy_from_slice(&query.wanted_states().bits().to_ne_bytes());
         bytes[4..8].copy_from_slice(&want.to_ne_bytes());
         bytes[8..16].copy_from_slice(&tick.tv_nsec.to_ne_bytes());
         Self(bytes)

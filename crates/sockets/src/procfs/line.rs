@@ -65,6 +65,7 @@ fn row<'a>(mut words: impl Iterator<Item = &'a str>, transport: Transport) -> Op
         local,
         remote,
         interface: 0,
+        only_v6: None,
         receive_queue,
         send_queue,
         uid,

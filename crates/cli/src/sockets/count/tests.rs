@@ -2,7 +2,7 @@ use super::*;
 
 fn counts(groups: &[(&str, u64)]) -> Counts {
     let groups = groups.iter().map(|&(name, count)| (name.to_owned(), count)).collect();
-    Counts { by: GroupBy::Peer, groups, overflow: 0 }
+    Counts { by: GroupBy::Process, groups: Groups::Names(groups), overflow: 0 }
 }
 
 fn written(counts: &Counts, top: usize, json: bool) -> String {

@@ -55,6 +55,7 @@ fn an_old_kernel_is_noticed_when_no_socket_has_what_was_asked_for() {
         local: "127.0.0.1:80".parse().expect("valid"),
         remote: "127.0.0.1:40000".parse().expect("valid"),
         interface: 0,
+        only_v6: None,
         receive_queue: 0,
         send_queue: 0,
         uid: 0,

@@ -13,6 +13,7 @@ fn row(receive_queue: u32, local: &str) -> Row {
         local: local.parse().expect("an address"),
         remote: (Ipv4Addr::LOCALHOST, 9).into(),
         interface: 0,
+        only_v6: None,
         receive_queue,
         send_queue: 0,
         uid: 0,

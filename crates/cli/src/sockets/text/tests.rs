@@ -17,6 +17,7 @@ fn row(local: &str, remote: &str) -> Row {
         local: local.parse().expect("an address"),
         remote: remote.parse().expect("an address"),
         interface: 0,
+        only_v6: None,
         receive_queue: 1,
         send_queue: 2,
         uid: 33,

@@ -176,6 +176,7 @@ fn a_row_without_a_cookie_is_no_socket_that_could_be_closed() {
         local: "127.0.0.1:80".parse().expect("valid"),
         remote: "127.0.0.1:40000".parse().expect("valid"),
         interface: 0,
+        only_v6: None,
         receive_queue: 0,
         send_queue: 0,
         uid: 0,

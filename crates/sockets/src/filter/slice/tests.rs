@@ -14,6 +14,7 @@ fn row(local: u16, remote: u16) -> Row {
         local: ([127, 0, 0, 1], local).into(),
         remote: ([127, 0, 0, 1], remote).into(),
         interface: 0,
+        only_v6: None,
         receive_queue: 0,
         send_queue: 0,
         uid: 0,

@@ -34,6 +34,7 @@ pub fn row(local: &str, remote: &str) -> Row {
         local: local.parse().expect("valid"),
         remote: remote.parse().expect("valid"),
         interface: 0,
+        only_v6: None,
         receive_queue: 0,
         send_queue: 0,
         uid: 0,

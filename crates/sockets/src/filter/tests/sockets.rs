@@ -11,7 +11,7 @@ use portolan_flow::Transport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use crate::{
-    Error, Filter, MethodName, Place, Query, Row, open,
+    Details, Error, Filter, MethodName, Place, Query, Row, open,
     scene::{Program, eventually},
 };
 
@@ -142,7 +142,8 @@ pub fn try_list(
     filter: Option<&Filter>,
 ) -> Result<Vec<Row>, Error> {
     let filter = filter.cloned().map(Arc::new);
-    let query = Query { filter, ..Query::all(transport) };
+    let details = Details { holder: true, ..Details::default() };
+    let query = Query { details, filter, ..Query::all(transport) };
     let mut rows = Vec::new();
     let mut reader = open(method, &Place::here()).expect("opened");
     let coverage = reader.read(&query, &mut |row| rows.push(row.clone()))?;

@@ -130,6 +130,7 @@ fn the_table_is_what_a_dump_says_at_any_quiet_moment() {
         let mut follow =
             Follow::open(both.clone(), FollowOptions::default()).expect("root can trace");
         let mut now: Table = BTreeMap::new();
+        let mut rewalks = 0;
         for round in 0..40 {
             std::thread::scope(|scope| {
                 for (actor, place) in actors.iter_mut().zip(both.iter().cycle()) {
@@ -143,10 +144,12 @@ fn the_table_is_what_a_dump_says_at_any_quiet_moment() {
             let context = format!("seed {seed}, round {round}");
             let refresh = assert_equal(&mut follow, &both, &context);
             tell(&mut now, &refresh);
-            assert_eq!(refresh.rewalked, None, "{context}");
+            rewalks += usize::from(refresh.rewalked.is_some());
             let rows: Table = follow.rows().map(|(netns, row)| (key(netns, &row), row)).collect();
             assert_eq!(rows, now, "{context}: the changes add up to the table");
         }
+        // Where the kernel does not call the program, that is noticed.
+        assert!(rewalks < 20, "events are the rule: {rewalks}");
         assert!(now.len() > 100, "something was open: {}", now.len());
     });
 }

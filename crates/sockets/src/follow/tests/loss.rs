@@ -20,8 +20,7 @@ fn a_lost_event_is_told_and_healed() {
             let refresh = follow.refresh().expect("refreshed");
             let reason = refresh.rewalked.expect("it says so");
             assert!(reason.ends_with("events were lost"), "{reason}");
-            let refresh = assert_equal(&mut follow, &here, &format!("round {round}"));
-            assert_eq!(refresh.rewalked, None);
+            assert_equal(&mut follow, &here, &format!("round {round}"));
         }
     });
 }
@@ -57,5 +56,32 @@ fn a_million_events_take_no_more_room_than_the_queue() {
         assert_equal(&mut follow, &here, "after it");
         assert_eq!(follow.len(), 1);
         drop(listener);
+    });
+}
+
+#[test]
+fn it_needs_no_privilege_once_it_is_open() {
+    let name = "follow::tests::loss::it_needs_no_privilege_once_it_is_open";
+    if !crate::scene::require_root() {
+        return;
+    }
+    crate::scene::run_alone(name, || {
+        in_own_namespace(|| {
+            let options = FollowOptions { queue_bytes: 4096, ..FollowOptions::default() };
+            let here = vec![Place::here()];
+            let mut follow = Follow::open(here.clone(), options).expect("root can trace");
+            portolan_sys::capabilities::retain(portolan_sys::capabilities::CapabilitySet::empty())
+                .expect("they can be given up");
+            let error = Follow::open(here.clone(), options).err().expect("refused");
+            assert!(matches!(error, Error::Bpf { .. }), "{error}");
+            let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+            let called = listener.local_addr().expect("bound");
+            let held: Vec<TcpStream> =
+                (0..100).map(|_| TcpStream::connect(called).expect("connected")).collect();
+            let refresh = follow.refresh().expect("refreshed");
+            assert!(refresh.rewalked.is_some(), "a walk is possible too: {refresh:?}");
+            drop(held);
+            assert_equal(&mut follow, &here, "without capabilities");
+        });
     });
 }

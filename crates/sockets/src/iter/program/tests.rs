@@ -1,11 +1,14 @@
+use portolan_flow::Transport;
+
 use super::*;
-use crate::State;
+use crate::{Filter, State, States};
 
 #[test]
 fn what_is_asked_for_is_laid_out_as_the_programs_read_it() {
     let states = States::NONE.with(State::Listen).with(State::Established);
     let details = Details { holder: true, timer: true, ..Details::NONE };
-    let Asked(bytes) = Asked::new(states, details);
+    let query = Query { states, details, ..Query::all(Transport::Udp) };
+    let Asked(bytes) = Asked::new(&query);
     assert_eq!(bytes[0..4], (1_u32 << 10 | 1 << 1).to_ne_bytes());
     assert_eq!(bytes[4..8], 10_u32.to_ne_bytes());
     let tick_ns = u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"));
@@ -13,12 +16,27 @@ fn what_is_asked_for_is_laid_out_as_the_programs_read_it() {
     assert!((1_000_000..=10_000_000).contains(&tick_ns), "{tick_ns}");
 }
 
+fn want(query: &Query) -> u32 {
+    let Asked(bytes) = Asked::new(query);
+    u32::from_ne_bytes(bytes[4..8].try_into().expect("four bytes"))
+}
+
+/// Or it would be compared with 0.
+#[test]
+fn what_a_filter_looks_at_is_asked_for_too() {
+    let filter = |text| Filter::parse(text).map(Into::into).ok();
+    let query =
+        |text| Query { details: Details::NONE, filter: filter(text), ..Query::all(Transport::Tcp) };
+    assert_eq!(want(&query("uid = 65534")), 2);
+    let states = query("state listening");
+    assert_eq!(want(&states), 0);
+    let Asked(bytes) = Asked::new(&states);
+    assert_eq!(bytes[0..4], (1_u32 << 10).to_ne_bytes());
+}
+
 #[test]
 fn each_detail_is_asked_for_by_a_bit_of_its_own() {
-    let want = |details| {
-        let Asked(bytes) = Asked::new(States::ALL, details);
-        u32::from_ne_bytes(bytes[4..8].try_into().expect("four bytes"))
-    };
+    let want = |details| want(&Query { details, ..Query::all(Transport::Tcp) });
     assert_eq!(want(Details::NONE), 0);
     assert_eq!(want(Details { queues: true, ..Details::NONE }), 1);
     assert_eq!(want(Details { holder: true, ..Details::NONE }), 2);

@@ -46,10 +46,7 @@ fn a_shared_socket_has_all_its_holders() {
     let line = program.line();
     let (number, child) = line.split_once(' ').expect("two numbers");
     let (number, child) = (number.parse().expect("an inode"), child.parse().expect("a process"));
-    assert_eq!(
-        holders(number),
-        [program.pid().min(child), program.pid().max(child)]
-    );
+    assert_eq!(holders(number), [program.pid().min(child), program.pid().max(child)]);
     assert_eq!(in_proc(number), Some(program.pid().min(child)));
 }
 
