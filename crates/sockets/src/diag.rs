@@ -32,6 +32,8 @@ pub struct Diag {
     given_up: bool,
     /// The kernel refused bytecode once: it is too old for an operation.
     refuses_bytecode: bool,
+    /// The kernel refused a dump of both families.
+    refuses_both: bool,
 }
 
 impl Diag {
@@ -47,6 +49,7 @@ impl Diag {
             place: place.clone(),
             given_up: false,
             refuses_bytecode: false,
+            refuses_both: false,
         })
     }
 
@@ -162,7 +165,7 @@ impl Diag {
                 Part::Done => return Ok(true),
                 Part::Failed(number) => {
                     let source = io::Error::from_raw_os_error(number);
-                    return Err(Error::Refused { transport, version: family.version(), source });
+                    return Err(Error::Refused { transport, family: family.name(), source });
                 }
             }
         }
@@ -183,6 +186,12 @@ impl Method for Diag {
     fn read(&mut self, query: &Query, each: &mut dyn FnMut(&Row)) -> Result<Coverage, Error> {
         if query.slice != Slice::WHOLE {
             return self.read(&in_slice(query), each);
+        }
+        if query.transport == Transport::Tcp && !self.refuses_both {
+            match self.dump(Family::Both, query, each) {
+                Err(Error::Refused { .. }) => self.refuses_both = true,
+                ended => return ended,
+            }
         }
         let mut coverage = self.dump(Family::V4, query, each)?;
         match self.dump(Family::V6, query, each) {

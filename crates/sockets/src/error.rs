@@ -19,14 +19,14 @@ pub enum Error {
     },
     /// The kernel refused the request itself.
     #[error(
-        "the kernel refused a sock_diag dump of {transport} over IPv{version}: {source}; \
+        "the kernel refused a sock_diag dump of {transport} over {family}: {source}; \
          --method procfs reads /proc/net instead"
     )]
     Refused {
         /// The transport asked for.
         transport: Transport,
-        /// 4 or 6.
-        version: u8,
+        /// The address family, for people.
+        family: &'static str,
         /// The error number in the kernel's reply.
         source: io::Error,
     },

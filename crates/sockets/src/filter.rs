@@ -68,10 +68,11 @@ impl Filter {
         self.states.is_some()
     }
 
-    /// Whether it asks for more than states.
+    /// Whether it asks for more than states: there is an expression, and not one that is true of
+    /// every socket, such as `src *`.
     #[must_use]
     pub fn has_expression(&self) -> bool {
-        self.expression.is_some()
+        !(self.bytecode.is_exact() && self.bytecode.bytes().is_empty())
     }
 
     /// Whether a socket is wanted: its state, and all else.

@@ -1,19 +1,21 @@
 //! Which sockets exist on this host, and which process holds each.
 //!
 //! The crate's one idea: a listing is a stream of [`Row`]s in constant memory, whatever the
-//! [`Method`] (netlink sock_diag first, the files under `/proc/net` where that is refused); owners
-//! come from one linear walk over the file descriptors of all processes; and [`Snapshot`] joins the
-//! two over all network namespaces into a `flow` bundle, the reading that the map polls.
+//! [`Method`] (BPF programs, netlink sock_diag, the files under `/proc/net`); owners come from one
+//! linear walk over the descriptors of all processes; [`Follow`] keeps a listing up to date by the
+//! kernel's events; and [`Snapshot`] joins sockets and owners over all network namespaces into a
+//! `flow` bundle, the reading that the map polls.
 //!
-//! Read in this order: `row.rs`, `method.rs`, `filter.rs` (`filter/expression.rs`,
-//! `filter/tokens.rs`, `filter/names.rs`, `filter/parse.rs`, `filter/parse/address.rs`,
-//! `filter/error.rs`, `filter/evaluate.rs`, `filter/bytecode.rs`, `filter/bytecode/tree.rs`),
-//! `diag.rs` (`diag/message.rs`, `diag/info.rs`,
-//! `diag/memory.rs`, `diag/destroy.rs`), `procfs.rs` (`procfs/line.rs`), `owner.rs`
-//! (`owner/walk.rs`, `owner/cgroup.rs`, `owner/names.rs`), `hidden.rs`, `place.rs`, `follow.rs`
-//! (`follow/event.rs`, `follow/question.rs`, `follow/entry.rs`, `follow/table.rs`,
-//! `follow/tracer.rs`), `snapshot.rs`
-//! (`snapshot/memory.rs`, `snapshot/observer.rs`, `snapshot/warnings.rs`).
+//! Read in this order: `row.rs`, `method.rs` (`method/choice.rs`, `method/slices.rs`), `filter.rs`
+//! (`filter/expression.rs`, `filter/tokens.rs`, `filter/names.rs`, `filter/parse.rs`,
+//! `filter/parse/address.rs`, `filter/error.rs`, `filter/evaluate.rs`, `filter/bytecode.rs`,
+//! `filter/bytecode/tree.rs`, `filter/slice.rs`), `diag.rs` (`diag/message.rs`, `diag/info.rs`,
+//! `diag/memory.rs`, `diag/destroy.rs`), `procfs.rs` (`procfs/line.rs`), `bpf.rs`,
+//! `record.rs`, `walk.rs` (`walk/run.rs`, `walk/chunk.rs`, `walk/holdings.rs`), `iter.rs`
+//! (`iter/program.rs`), `owner.rs` (`owner/walk.rs`, `owner/table.rs`, `owner/cgroup.rs`,
+//! `owner/names.rs`), `hidden.rs`, `place.rs`, `follow.rs` (`follow/event.rs`,
+//! `follow/question.rs`, `follow/entry.rs`, `follow/table.rs`, `follow/tracer.rs`), `poll.rs`,
+//! `snapshot.rs` (`snapshot/memory.rs`, `snapshot/observer.rs`, `snapshot/warnings.rs`).
 
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,7 @@ use std::{fmt, fs, io, os::unix::fs::MetadataExt, path::PathBuf};
 
 use portolan_flow::{Namespace, NetnsId};
 use portolan_sys::netns::{self, Netns};
+use rustix::net::{AddressFamily, SocketType, netdevice};
 
 use crate::Error;
 
@@ -35,6 +36,18 @@ impl Place {
             None => format!("netns:{}", found.inode),
         };
         Self { netns: found.inode, namespace: Namespace::new(&name), entrance: Some(found) }
+    }
+
+    /// The name of one of its interfaces; `None` where it has none of this index any more, or
+    /// cannot be entered.
+    #[must_use]
+    pub fn interface_name(&self, index: u32) -> Option<String> {
+        let ask = || {
+            // Any socket will do to ask with.
+            let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
+            netdevice::index_to_name(socket, index).ok()
+        };
+        self.run(ask).ok().flatten()
     }
 
     /// Runs `work` inside the namespace.

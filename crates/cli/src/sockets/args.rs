@@ -11,7 +11,9 @@ use crate::listing::Listing;
 ///
 /// Flags and filters are those of ss(8). Without -a, -l and states in the filter: the sockets that
 /// have a peer.
+// A flag may stand there twice, as in ss(8): -n -tln, and of two orders the last one counts.
 #[derive(Args, Debug)]
+#[command(args_override_self = true)]
 #[command(after_long_help = "\
 Examples:
   portolan sockets -tlp                        what listens, and who
@@ -36,23 +38,31 @@ pub struct SocketsArgs {
     #[arg(short, long)]
     pub udp: bool,
 
-    /// Only sockets that listen (TCP) or have no peer (UDP).
-    #[arg(short, long)]
+    /// Only sockets that listen (TCP) or have no peer (UDP). Of -l and -a the last one counts.
+    #[arg(short, long, overrides_with = "all")]
     pub listening: bool,
 
     /// Sockets in every state.
-    #[arg(short, long, conflicts_with = "listening")]
+    #[arg(short, long, overrides_with = "listening")]
     pub all: bool,
 
     /// Accepted for the habit's sake: addresses and ports are always shown as numbers.
     #[arg(short, long)]
     pub numeric: bool,
 
+    /// Accepted for the habit's sake: a socket is always one line.
+    #[arg(short = 'O', long)]
+    pub oneline: bool,
+
+    /// Refused, with a reason: it is a flag of ss(8) that changes what is shown.
+    #[arg(short, long, hide = true)]
+    pub resolve: bool,
+
     /// Show which process holds each socket.
     #[arg(short, long)]
     pub processes: bool,
 
-    /// Show user, inode and cookie.
+    /// Show user, inode and cookie, and the timer as -o does.
     #[arg(short, long)]
     pub extended: bool,
 
@@ -87,8 +97,8 @@ pub struct SocketsArgs {
     #[arg(conflicts_with_all = ["summary", "group_by"])]
     pub limit: Option<u64>,
 
-    /// Show what opens (+), closes (-) and changes its state (~) from now on; each second, or at the
-    /// pace given, such as --watch=200ms.
+    /// Show what opens (+), closes (-) and changes its state (~) from now on; each second, or at
+    /// the pace given, such as --watch=200ms.
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "1s", value_parser = super::watch::pace)]
     #[arg(conflicts_with_all = ["summary", "group_by", "sort", "limit", "kill"])]
@@ -105,11 +115,11 @@ pub struct SocketsArgs {
     #[arg(long, requires = "kill")]
     pub yes: bool,
 
-    /// Only IPv4.
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    /// Only IPv4; with -6, both.
+    #[arg(short = '4', long)]
     pub ipv4: bool,
 
-    /// Only IPv6.
+    /// Only IPv6, and IPv4 in IPv6 sockets; with -4, both.
     #[arg(short = '6', long)]
     pub ipv6: bool,
 

@@ -81,6 +81,11 @@ impl Config {
     /// # Errors
     /// When the filter makes no sense, or flags that need each other do not meet.
     pub fn check(args: &SocketsArgs) -> anyhow::Result<Self> {
+        ensure!(
+            !args.resolve,
+            "--resolve (-r): names are not looked up, so that a listing waits for nobody; leave \
+             it out, and ask for an address that matters with: getent hosts ADDRESS"
+        );
         let filter = match args.filter.join(" ") {
             text if text.trim().is_empty() => None,
             text => Some(Arc::new(Filter::parse_with(&text, &HostNames::read())?)),
@@ -116,8 +121,8 @@ impl Config {
             },
             states: states(args, filter.as_deref()),
             version: match (args.ipv4, args.ipv6) {
-                (true, _) => Some(4),
-                (_, true) => Some(6),
+                (true, false) => Some(4),
+                (false, true) => Some(6),
                 _ => None,
             },
             filter,
@@ -193,11 +198,13 @@ fn ensure_narrow(filter: Option<&Filter>) -> anyhow::Result<()> {
 }
 
 fn layout(args: &SocketsArgs) -> Layout {
-    let flags: [(bool, &[Column]); 7] = [
+    let flags: [(bool, &[Column]); 8] = [
         (args.processes && args.watch.is_none(), &[Column::Process]),
         (args.processes && args.watch.is_some(), &[Column::Pid, Column::Process]),
         (args.all_netns && args.columns.is_none(), &[Column::Namespace]),
         (args.extended, &[Column::Uid, Column::Inode, Column::Cookie]),
+        // As in ss(8); changes have no timers.
+        (args.extended && args.watch.is_none(), &[Column::Timer]),
         (args.options, &[Column::Timer]),
         (args.memory, &[Column::Memory]),
         (args.info, &[Column::Info]),
@@ -214,6 +221,7 @@ fn layout(args: &SocketsArgs) -> Layout {
     };
     for &column in given {
         match &mut layout.chosen {
+            None if layout.extras.contains(&column) => {}
             None => layout.extras.push(column),
             // Flags add what was not chosen by name.
             Some(chosen) if chosen.contains(&column) => {}

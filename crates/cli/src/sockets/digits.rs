@@ -86,6 +86,15 @@ pub fn address(address: IpAddr, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends an address as it stands before a port: one of IPv6 in brackets.
+pub fn host(host: IpAddr, out: &mut Vec<u8>) {
+    match host {
+        IpAddr::V4(_) => address(host, out),
+        // Writing to a vector cannot fail.
+        IpAddr::V6(v6) => drop(write!(out, "[{v6}]")),
+    }
+}
+
 /// Appends an address with its port; `*` stands for port 0 where there is a star to be `missing`.
 pub fn end(end: &SocketAddr, star: bool, out: &mut Vec<u8>) {
     let start = out.len();
@@ -113,10 +122,11 @@ pub fn padded_end(end: &SocketAddr, star: bool, out: &mut Vec<u8>) {
         }
         SocketAddr::V6(v6) => {
             let start = out.len();
+            // Without the interface of a link-local address, which is not the peer's.
             // Writing to a vector cannot fail.
             let _ = match without_port {
                 true => write!(out, "[{}]:*", v6.ip()),
-                false => write!(out, "{v6}"),
+                false => write!(out, "[{}]:{}", v6.ip(), v6.port()),
             };
             pad(start, V4_BYTES_MAX, out);
         }

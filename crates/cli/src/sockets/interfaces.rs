@@ -2,43 +2,45 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use portolan_flow::Namespace;
+use portolan_flow::NetnsId;
 use portolan_hub::printable;
 use portolan_sockets::Place;
-use rustix::net::{AddressFamily, SocketType, netdevice};
 
 use super::digits;
 
-/// The names of the interfaces of the own network namespace; each is asked for once.
+/// The names of interfaces by network namespace and index; each is asked for once.
 #[derive(Debug, Default)]
 pub struct Interfaces {
-    names: Mutex<HashMap<u32, Option<String>>>,
+    names: Mutex<HashMap<(NetnsId, u32), Option<Arc<str>>>>,
 }
 
 impl Interfaces {
-    /// Appends the name of an interface; its index in another namespace, whose names cannot be
-    /// asked for from here, or where it has none any more; nothing for index 0, which is none.
+    /// The name of an interface; `None` where it has none any more, where its namespace cannot be
+    /// entered, and for index 0, which is none.
+    pub fn name(&self, index: u32, place: &Place) -> Option<Arc<str>> {
+        if index == 0 {
+            return None;
+        }
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = names.entry((place.netns, index));
+        name.or_insert_with(|| place.interface_name(index).map(Arc::from)).clone()
+    }
+
+    /// Appends the name of an interface; its index where the name is not known; nothing for index
+    /// 0.
     pub fn write(&self, index: u32, place: &Place, out: &mut Vec<u8>) {
         if index == 0 {
             return;
         }
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = match place.namespace.name() == Namespace::HOST {
-            true => names.entry(index).or_insert_with(|| name(index)).as_deref(),
-            false => None,
-        };
-        match name {
-            Some(name) => out.extend_from_slice(printable(name).as_bytes()),
+        match self.name(index, place) {
+            Some(name) => out.extend_from_slice(printable(&name).as_bytes()),
             None => digits::number(index, out),
         }
     }
 }
 
-fn name(index: u32) -> Option<String> {
-    // Any socket will do to ask with.
-    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
-    netdevice::index_to_name(socket, index).ok()
-}
+#[cfg(test)]
+mod tests;

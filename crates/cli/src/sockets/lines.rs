@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Listed, columns::ColumnSet, config::Layout, record::SocketRecord, text::Table, watch::Mark,
+    Listed, columns::ColumnSet, config::Layout, interfaces::Interfaces, record::SocketRecord,
+    text::Table, watch::Mark,
 };
 
 /// A socket that changed.
@@ -20,13 +21,16 @@ pub enum Lines {
     /// Text, in columns.
     Text(Table),
     /// An object per line with what these columns show.
-    Json(ColumnSet),
+    Json(ColumnSet, Interfaces),
 }
 
 impl Lines {
     /// As it was asked for.
     pub fn new(layout: &Layout) -> Self {
-        if layout.json { Self::Json(layout.fields()) } else { Self::Text(Table::new(layout)) }
+        match layout.json {
+            true => Self::Json(layout.fields(), Interfaces::default()),
+            false => Self::Text(Table::new(layout)),
+        }
     }
 
     /// Appends what comes before the first line.
@@ -53,8 +57,8 @@ impl Lines {
                 out.extend_from_slice(&[mark.sign(), b' ']);
                 table.row(listed, out);
             }
-            Self::Json(shown) => {
-                let socket = SocketRecord::of(listed, *shown);
+            Self::Json(shown, interfaces) => {
+                let socket = SocketRecord::of(listed, *shown, interfaces);
                 // Neither a record nor a vector can refuse.
                 let _ = serde_json::to_writer(&mut *out, &Changed { change: mark.name(), socket });
                 out.push(b'\n');
@@ -66,9 +70,10 @@ impl Lines {
     pub fn row(&self, listed: &Listed<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Text(table) => table.row(listed, out),
-            Self::Json(shown) => {
+            Self::Json(shown, interfaces) => {
                 // Neither a record nor a vector can refuse.
-                let _ = serde_json::to_writer(&mut *out, &SocketRecord::of(listed, *shown));
+                let _ =
+                    serde_json::to_writer(&mut *out, &SocketRecord::of(listed, *shown, interfaces));
                 out.push(b'\n');
             }
         }

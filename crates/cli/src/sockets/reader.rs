@@ -26,7 +26,6 @@ pub struct Reader<'a> {
     /// What was asked for.
     pub config: &'a Config,
     method: MethodName,
-    slices: NonZero<u32>,
     places: Vec<Place>,
     owners: Owners,
     coverage: Coverage,
@@ -59,9 +58,8 @@ impl<'a> Reader<'a> {
         if let Some(gaps) = gaps::known_before(config, method, owners.hidden_processes()) {
             anstream::eprintln!("portolan: {gaps}");
         }
-        let slices = worthwhile_slices(method);
         let (coverage, told) = (Coverage::default(), Told::default());
-        Ok(Self { config, method, slices, places, owners, coverage, told })
+        Ok(Self { config, method, places, owners, coverage, told })
     }
 
     /// Hands every socket to `take`, one after the other, until that fails.
@@ -77,7 +75,7 @@ impl<'a> Reader<'a> {
             let mut take = take.lock().unwrap_or_else(PoisonError::into_inner);
             take(listed)
         };
-        self.read(NonZero::<u32>::MIN, &|| (), &one_by_one).map(drop)
+        self.read(&|_| NonZero::<u32>::MIN, &|| (), &one_by_one).map(drop)
     }
 
     /// Hands every socket to `take` on one of several threads, until that fails on one of them.
@@ -90,12 +88,13 @@ impl<'a> Reader<'a> {
         begin: impl Fn() -> T + Sync,
         take: impl Fn(&mut T, &Listed<'_>) -> anyhow::Result<()> + Sync,
     ) -> anyhow::Result<Vec<T>> {
-        self.read(self.slices, &begin, &take)
+        let method = self.method;
+        self.read(&|query| worthwhile_slices(method, query), &begin, &take)
     }
 
     fn read<T: Send>(
         &mut self,
-        slices: NonZero<u32>,
+        slices: &dyn Fn(&Query) -> NonZero<u32>,
         begin: &(dyn Fn() -> T + Sync),
         take: &(dyn Fn(&mut T, &Listed<'_>) -> anyhow::Result<()> + Sync),
     ) -> anyhow::Result<Vec<T>> {
@@ -103,7 +102,7 @@ impl<'a> Reader<'a> {
             (Vec::new(), Coverage::default(), Told::default());
         for (index, place) in self.places.iter().enumerate() {
             for query in self.config.queries() {
-                match self.read_one(place, &query, slices, begin, take)? {
+                match self.read_one(place, &query, slices(&query), begin, take)? {
                     Ok((covered, workers)) => {
                         coverage.add(covered);
                         workers.iter().for_each(|worker| told.add(worker.told));

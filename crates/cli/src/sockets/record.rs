@@ -1,13 +1,14 @@
 //! A socket as JSON (docs/formats/socket.md).
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use portolan_sockets::{SocketMemory, TcpInfo};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{
     Listed,
     columns::{Column, ColumnSet},
+    interfaces::Interfaces,
 };
 
 /// The version of the record's format.
@@ -40,7 +41,11 @@ pub struct SocketRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cookie: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    interface: Option<u32>,
+    interface: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interface_index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_v6: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,6 +56,16 @@ pub struct SocketRecord<'a> {
     memory: Option<SocketMemory>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tcp_info: Option<TcpInfo>,
+}
+
+/// The name of an interface.
+#[derive(Debug)]
+struct Name(Arc<str>);
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -70,7 +85,7 @@ struct Timer {
 
 impl<'a> SocketRecord<'a> {
     /// The record of a listed socket: of the columns, those in `shown`.
-    pub fn of(listed: &Listed<'a>, shown: ColumnSet) -> Self {
+    pub fn of(listed: &Listed<'a>, shown: ColumnSet, interfaces: &Interfaces) -> Self {
         let row = listed.row;
         let process = listed.holder.map(|holder| Process {
             pid: holder.pid,
@@ -87,6 +102,9 @@ impl<'a> SocketRecord<'a> {
         let local_port = shown.has_any(&[Column::Local, Column::LocalPort]);
         let peer_address = shown.has_any(&[Column::Peer, Column::PeerAddress]);
         let peer_port = shown.has_any(&[Column::Peer, Column::PeerPort]);
+        // As in text, where it stands behind the address.
+        let interface = shown.has_any(&[Column::Local, Column::Interface]);
+        let index = Some(row.interface).filter(|&index| interface && index != 0);
         // A part of an object brings all of it.
         let owner = [Column::Process, Column::Pid, Column::Unit, Column::Container];
         let info = [Column::Info, Column::Rtt, Column::Retrans, Column::Cwnd];
@@ -105,7 +123,9 @@ impl<'a> SocketRecord<'a> {
             uid: shown.has(Column::Uid).then_some(row.uid),
             inode: shown.has(Column::Inode).then_some(row.inode),
             cookie: (shown.has(Column::Cookie) && row.cookie != 0).then_some(row.cookie),
-            interface: shown.has(Column::Interface).then_some(row.interface),
+            interface: index.and_then(|index| interfaces.name(index, listed.place)).map(Name),
+            interface_index: index,
+            only_v6: row.only_v6.filter(|_| local_address),
             namespace: shown.has(Column::Namespace).then(|| listed.place.namespace.name()),
             process: shown.has_any(&owner).then_some(process),
             timer: shown.has(Column::Timer).then_some(timer),

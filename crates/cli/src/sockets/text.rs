@@ -76,7 +76,7 @@ impl Table {
                 }
             }
             None => {
-                usual(listed.row, out);
+                self.usual(listed, out);
                 for &column in &self.extras {
                     extra(column, listed, out);
                 }
@@ -94,10 +94,10 @@ impl Table {
             Column::State => out.extend_from_slice(row.state.name().as_bytes()),
             Column::RecvQ => digits::number(row.receive_queue, out),
             Column::SendQ => digits::number(row.send_queue, out),
-            Column::Local => digits::end(&row.local, false, out),
+            Column::Local => self.local(listed, out),
             Column::LocalAddress => digits::address(row.local.ip(), out),
             Column::LocalPort => digits::number(row.local.port(), out),
-            Column::Peer => digits::end(&row.remote, true, out),
+            Column::Peer => peer(row, out),
             Column::PeerAddress => digits::address(row.remote.ip(), out),
             Column::PeerPort => digits::number(row.remote.port(), out),
             Column::Process => text(process.map(|process| process.name.as_str()), out),
@@ -123,30 +123,77 @@ impl Table {
             Column::Received => some(measured(row).and_then(|info| info.bytes_received), out),
         }
     }
-}
 
-/// Appends what ss(8) shows of every socket.
-fn usual(row: &Row, out: &mut Vec<u8>) {
-    out.extend_from_slice(match row.transport {
-        Transport::Tcp => b"tcp   ",
-        Transport::Udp => b"udp   ",
-    });
-    let state = row.state as usize;
-    out.extend_from_slice(&STATES[state]);
-    let width = row.state.name().len().max(Column::State.width()) + 1;
-    out.truncate(out.len() - STATE_BYTES_MAX + width);
-    for queue in [row.receive_queue, row.send_queue] {
-        match queue {
-            0 => out.extend_from_slice(b"0      "),
-            queue => {
-                let start = out.len();
-                digits::number(queue, out);
-                digits::pad(start, Column::RecvQ.width(), out);
+    /// Appends what ss(8) shows of every socket.
+    fn usual(&self, listed: &Listed<'_>, out: &mut Vec<u8>) {
+        let row = listed.row;
+        out.extend_from_slice(match row.transport {
+            Transport::Tcp => b"tcp   ",
+            Transport::Udp => b"udp   ",
+        });
+        let state = row.state as usize;
+        out.extend_from_slice(&STATES[state]);
+        let width = row.state.name().len().max(Column::State.width()) + 1;
+        out.truncate(out.len() - STATE_BYTES_MAX + width);
+        for queue in [row.receive_queue, row.send_queue] {
+            match queue {
+                0 => out.extend_from_slice(b"0      "),
+                queue => {
+                    let start = out.len();
+                    digits::number(queue, out);
+                    digits::pad(start, Column::RecvQ.width(), out);
+                }
             }
         }
+        if is_plain(row) {
+            digits::padded_end(&row.local, false, out);
+            digits::padded_end(&row.remote, true, out);
+            return;
+        }
+        let start = out.len();
+        self.local(listed, out);
+        digits::pad(start, Column::Local.width(), out);
+        let start = out.len();
+        peer(row, out);
+        digits::pad(start, Column::Peer.width(), out);
     }
-    digits::padded_end(&row.local, false, out);
-    digits::padded_end(&row.remote, true, out);
+
+    /// Appends the socket's own end, as ss(8) writes it: `*` is any address of both versions, and
+    /// behind `%` is the interface that it is bound to.
+    fn local(&self, listed: &Listed<'_>, out: &mut Vec<u8>) {
+        let row = listed.row;
+        if is_plain(row) {
+            return digits::end(&row.local, false, out);
+        }
+        if takes_both(row) && row.local.ip().is_unspecified() {
+            out.push(b'*');
+        } else {
+            digits::host(row.local.ip(), out);
+        }
+        if row.interface != 0 {
+            out.push(b'%');
+            self.interfaces.write(row.interface, listed.place, out);
+        }
+        labelled(":", row.local.port(), out);
+    }
+}
+
+/// Whether both ends are written as any address and port are, which most sockets' are.
+fn is_plain(row: &Row) -> bool {
+    row.interface == 0 && !takes_both(row)
+}
+
+/// Whether it is known to take IPv4 as well as IPv6.
+fn takes_both(row: &Row) -> bool {
+    row.only_v6 == Some(false)
+}
+
+/// Appends the peer's end.
+fn peer(row: &Row, out: &mut Vec<u8>) {
+    match takes_both(row) && row.remote.ip().is_unspecified() && row.remote.port() == 0 {
+        true => out.extend_from_slice(b"*:*"),
+        false => digits::end(&row.remote, true, out),
+    }
 }
 
 /// Appends what a flag of ss(8) adds to a line, and a blank.

@@ -10,6 +10,7 @@
 //!
 //! inet_diag_req_v2  family:1 protocol:1 extensions:1 0:1 states:4, then `sport` to `cookie` as
 //!                above, which a dump leaves zero, then attributes
+//! inet_diag_req  family:1 0:2 extensions:1, `sport` to `cookie`, states:4 0:4, then attributes
 //! ```
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -21,10 +22,13 @@ use crate::{Error, Query, Row, State};
 
 const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = 56;
+const FIRST_REQUEST_BYTES: usize = 60;
 const ROW_BYTES: usize = 72;
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const SOCK_DESTROY: u16 = 21;
+/// Without a family: TCP.
+const TCPDIAG_GETSOCK: u16 = 18;
 const NLM_F_REQUEST: u16 = 0x001;
 const NLM_F_ACK: u16 = 0x004;
 const NLM_F_DUMP: u16 = 0x300;
@@ -46,9 +50,14 @@ pub enum Family {
     V4,
     /// `AF_INET6`; includes sockets that carry IPv4-mapped addresses.
     V6,
+    /// Both in one dump, of TCP only: a request of the first version, which the kernel still takes
+    /// (`inet_diag_dump_compat` in net/ipv4/inet_diag.c). Half the work, since a dump goes through
+    /// the whole table whatever the family.
+    Both,
 }
 
 impl Family {
+    const AF_UNSPEC: u8 = 0;
     const AF_INET: u8 = 2;
     const AF_INET6: u8 = 10;
 
@@ -56,15 +65,17 @@ impl Family {
         match self {
             Self::V4 => Self::AF_INET,
             Self::V6 => Self::AF_INET6,
+            Self::Both => Self::AF_UNSPEC,
         }
     }
 
-    /// 4 or 6.
+    /// For people.
     #[must_use]
-    pub fn version(self) -> u8 {
+    pub fn name(self) -> &'static str {
         match self {
-            Self::V4 => 4,
-            Self::V6 => 6,
+            Self::V4 => "IPv4",
+            Self::V6 => "IPv6",
+            Self::Both => "IPv4 and IPv6",
         }
     }
 }
@@ -84,11 +95,15 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The request as one netlink datagram: `nlmsghdr`, `inet_diag_req_v2`, and the bytecode as an
-    /// attribute.
+    /// The request as one netlink datagram: `nlmsghdr`, `inet_diag_req_v2` (for both families
+    /// `inet_diag_req`), and the bytecode as an attribute.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![0; HEADER_BYTES + REQUEST_BYTES];
+        let (kind, length, extensions_at, states_at) = match self.family {
+            Family::Both => (TCPDIAG_GETSOCK, FIRST_REQUEST_BYTES, 19, 68),
+            Family::V4 | Family::V6 => (SOCK_DIAG_BY_FAMILY, REQUEST_BYTES, 18, 20),
+        };
+        let mut bytes = vec![0; HEADER_BYTES + length];
         if !self.bytecode.is_empty() {
             let length = u16::try_from(4 + self.bytecode.len()).unwrap_or(u16::MAX);
             bytes.extend(length.to_ne_bytes());
@@ -96,15 +111,15 @@ impl Request<'_> {
             bytes.extend(self.bytecode);
             bytes.resize(bytes.len().next_multiple_of(4), 0);
         }
-        let kind = (SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP);
+        let kind = (kind, NLM_F_REQUEST | NLM_F_DUMP);
         fill_in(&mut bytes, kind, self.sequence, self.family, self.query.transport);
         let wanted = self.query.details;
         let extensions = [(wanted.tcp_info, INET_DIAG_INFO), (wanted.memory, INET_DIAG_SKMEMINFO)];
         for (_, attribute) in extensions.iter().filter(|(asked, _)| *asked) {
-            bytes[18] |= 1 << (attribute - 1);
+            bytes[extensions_at] |= 1 << (attribute - 1);
         }
         let states = self.query.wanted_states();
-        bytes[20..24].copy_from_slice(&states.bits().to_ne_bytes());
+        bytes[states_at..states_at + 4].copy_from_slice(&states.bits().to_ne_bytes());
         bytes
     }
 }
@@ -158,9 +173,11 @@ fn fill_in(
     bytes[6..8].copy_from_slice(&kind.1.to_ne_bytes());
     bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
     bytes[16] = family.number();
-    bytes[17] = match transport {
-        Transport::Tcp => 6,
-        Transport::Udp => 17,
+    bytes[17] = match (family, transport) {
+        // The first version has none here.
+        (Family::Both, _) => 0,
+        (_, Transport::Tcp) => 6,
+        (_, Transport::Udp) => 17,
     };
 }
 
@@ -230,7 +247,7 @@ impl Message<'_> {
     /// [`Error::Malformed`] when the message is shorter than its type demands.
     pub fn part(&self, transport: Transport) -> Result<Part, Error> {
         match self.kind {
-            SOCK_DIAG_BY_FAMILY => self.row(transport),
+            SOCK_DIAG_BY_FAMILY | TCPDIAG_GETSOCK => self.row(transport),
             NLMSG_DONE => Ok(match self.errno() {
                 Some(number) if number < 0 => Part::Failed(number.saturating_neg()),
                 _ => Part::Done,

@@ -111,7 +111,7 @@ fn a_refusal_names_the_dump_and_the_way_out() {
     for reply in [refusal(SEQUENCE, -2), done(SEQUENCE, 0, -2)] {
         let (_, end) = fed(&[encode_row(&row(1), SEQUENCE), reply]);
         let error = end.expect("ended").expect_err("refused");
-        let Error::Refused { transport: Transport::Tcp, version: 6, source } = &error else {
+        let Error::Refused { transport: Transport::Tcp, family: "IPv6", source } = &error else {
             panic!("{error}")
         };
         assert_eq!(source.kind(), io::ErrorKind::NotFound);

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::expression::{Comparison, End, Expression, Prefix, Term};
+use super::expression::{Comparison, End, Expression, Prefix, Term, Version};
 use crate::Row;
 
 impl Expression {
@@ -31,9 +31,10 @@ impl Expression {
 impl Term {
     fn matches(&self, row: &Row) -> bool {
         match *self {
-            Self::Address(end, prefix, port) => {
+            Self::Address(end, version, prefix, port) => {
                 let socket = at_end(row, end);
                 port.is_none_or(|port| port == socket.port())
+                    && version.is_none_or(|version| version == Version::of(socket.ip()))
                     && prefix.is_none_or(|prefix| prefix.contains(socket.ip()))
             }
             Self::Port(end, comparison, port) => comparison.holds(at_end(row, end).port(), port),

@@ -27,14 +27,40 @@ pub enum End {
 /// A test of one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// `src` and `dst`: an address and a port, each of which may be left open.
-    Address(End, Option<Prefix>, Option<u16>),
+    /// `src` and `dst`: a version, an address of it and a port, each of which may be left open.
+    Address(End, Option<Version>, Option<Prefix>, Option<u16>),
     /// `sport` and `dport`.
     Port(End, Comparison, u16),
     /// `dev`, by the index of the interface.
     Interface(u32),
     /// `uid`.
     User(u32),
+}
+
+/// The version of IP that a socket is of. One of IPv6 that carries IPv4 is IPv6's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// `inet:`
+    V4,
+    /// `inet6:`
+    V6,
+}
+
+impl Version {
+    /// The version that `address` is of.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        if address.is_ipv4() { Self::V4 } else { Self::V6 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V4 => "inet:",
+            Self::V6 => "inet6:",
+        })
+    }
 }
 
 /// An address of which only the first bits count.
@@ -132,11 +158,12 @@ fn joined(
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Address(end, prefix, port) => {
+            Self::Address(end, version, prefix, port) => {
                 f.write_str(if end == End::Local { "src " } else { "dst " })?;
+                version.map_or(Ok(()), |version| version.fmt(f))?;
                 match prefix {
                     Some(prefix) => prefix.fmt(f)?,
-                    None if port.is_none() => f.write_str("*")?,
+                    None if port.is_none() || version.is_some() => f.write_str("*")?,
                     None => {}
                 }
                 port.map_or(Ok(()), |port| write!(f, ":{port}"))

@@ -177,12 +177,17 @@ impl<'a> Parser<'a> {
         let comparison = self.peek().and_then(Comparison::named);
         self.next += usize::from(comparison.is_some());
         let comparison = comparison.unwrap_or(Comparison::Equal);
-        let term = match word {
-            "sport" => Term::Port(End::Local, comparison, self.port(start)?),
-            "dport" => Term::Port(End::Remote, comparison, self.port(start)?),
+        let end = match word {
+            "sport" => End::Local,
+            "dport" => End::Remote,
             _ => return self.equal_or_not(word, start, comparison),
         };
-        Ok(Expression::Term(term))
+        // Any port is one equal to which all are, and less or greater than which is nothing.
+        let is_equality = matches!(comparison, Comparison::Equal | Comparison::NotEqual);
+        if is_equality && self.take_if(|word| matches!(word, "*" | ":*")) {
+            return Ok(equal_or_not(comparison, Term::Address(end, None, None, None)));
+        }
+        Ok(Expression::Term(Term::Port(end, comparison, self.port(start)?)))
     }
 
     fn equal_or_not(
@@ -204,11 +209,7 @@ impl<'a> Parser<'a> {
             }
             _ => Term::User(self.number("a user id", start, |_, _| None)?),
         };
-        let expression = Expression::Term(term);
-        Ok(match comparison {
-            Comparison::Equal => expression,
-            _ => Expression::Not(Box::new(expression)),
-        })
+        Ok(equal_or_not(comparison, term))
     }
 
     fn number(
@@ -235,17 +236,26 @@ impl<'a> Parser<'a> {
         let Some(word) = self.peek() else {
             return Err(self.expected_after("an address", start));
         };
-        let (prefix, port) = address::read(word, self.names).map_err(|wrong| {
+        let (version, prefix, port) = address::read(word, self.names).map_err(|wrong| {
             let expected = format!("{} after \"{}\"", wrong.expected, self.since(start));
             let found = &word[wrong.at..];
             FilterError::new(self.text, self.at() + wrong.at, expected, found)
         })?;
         self.next += 1;
-        Ok(Term::Address(end, prefix, port))
+        Ok(Term::Address(end, version, prefix, port))
     }
 
     fn expected_after(&self, what: &str, start: usize) -> FilterError {
         self.error(format!("{what} after \"{}\"", self.since(start)))
+    }
+}
+
+/// What is compared by `=` or by `!=`.
+fn equal_or_not(comparison: Comparison, term: Term) -> Expression {
+    let expression = Expression::Term(term);
+    match comparison {
+        Comparison::Equal => expression,
+        _ => Expression::Not(Box::new(expression)),
     }
 }
 

@@ -19,6 +19,18 @@ fn what_a_filter_says_of_itself() {
     let filter = Filter::parse("state all not ( sport = :1 or dev 3 )").expect("valid");
     assert_eq!((filter.states(), filter.names_states()), (States::ALL, true));
     assert!(filter.asks_for_interface());
+    for (text, expected) in [
+        ("state all", false),
+        ("src any", false),
+        ("dport = :*", false),
+        ("src * or dst 10.0.0.1", false),
+        ("dst 10.0.0.1", true),
+        ("src inet:*", true),
+        ("uid = 0", true),
+        ("not src any", true),
+    ] {
+        assert_eq!(Filter::parse(text).expect(text).has_expression(), expected, "{text}");
+    }
     let filter = Filter::parse("exclude all uid = 0").expect("valid");
     assert_eq!((filter.states(), filter.names_states()), (States::NONE, true));
     assert!(!filter.bytecode().is_exact());
@@ -66,6 +78,10 @@ fn nearly_filters() -> impl Strategy<Value = String> {
         "https",
         "1",
         "10/8",
+        "any",
+        ":*",
+        "inet:",
+        "inet6:",
         "::1",
         "[::1]:5",
         "[::/0]",

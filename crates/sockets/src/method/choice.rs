@@ -5,7 +5,7 @@ use std::{fmt, fs};
 use portolan_flow::Transport;
 
 use super::{MethodName, Query, open};
-use crate::{Error, Place, States};
+use crate::{Error, Place, State, States};
 
 /// Loading BPF programs takes 10 to 20 milliseconds, in which sock_diag lists so many sockets.
 const SOCKETS_WORTH_LOADING: u64 = 25_000;
@@ -86,15 +86,20 @@ pub fn choose(wish: &Wish<'_>) -> Result<Choice, Error> {
     Err(refused.expect("a method that was not refused is chosen"))
 }
 
-/// A filter, and states that few sockets have, are best left to the kernel's own.
+/// Whether a query may be about most sockets there are: neither a filter nor the states leave out
+/// the most of them.
+pub(super) fn wants_most(query: &Query) -> bool {
+    let many = States::NONE.with(State::Established);
+    query.filter.is_none() && query.wanted_states().intersection(many) == many
+}
+
+/// What is selective is best left to the kernel's own.
 fn is_worth_loading(wish: &Wish<'_>) -> bool {
-    let many = States::NONE.with(crate::State::Established);
-    let query = wish.query;
-    if query.transport == Transport::Udp || query.wanted_states().intersection(many) != many {
+    if wish.query.transport == Transport::Udp || !wants_most(wish.query) {
         return false;
     }
     let least = if wish.owners { OWNED_WORTH_LOADING } else { SOCKETS_WORTH_LOADING };
-    wish.again || (query.filter.is_none() && connections() >= least)
+    wish.again || connections() >= least
 }
 
 /// About how many TCP sockets the namespace of the calling thread has; 0 where that is not told.

@@ -13,10 +13,12 @@ const SOCKETS_PER_SLICE: u64 = 4_000;
 
 /// Into how many slices to cut a listing of the calling thread's namespace.
 #[must_use]
-pub fn worthwhile_slices(method: MethodName) -> NonZero<u32> {
+pub fn worthwhile_slices(method: MethodName, query: &Query) -> NonZero<u32> {
     let most = match method {
-        MethodName::Walk | MethodName::Diag => SLICES_MAX as u64,
-        MethodName::Iter | MethodName::Procfs => 1,
+        MethodName::Walk => SLICES_MAX as u64,
+        // Each slice goes through the whole table, and tells only of its part.
+        MethodName::Diag if choice::wants_most(query) => SLICES_MAX as u64,
+        MethodName::Diag | MethodName::Iter | MethodName::Procfs => 1,
     };
     let cores = thread::available_parallelism().map_or(1, NonZero::get) as u64;
     let slices = most.min(cores).min(choice::connections() / SOCKETS_PER_SLICE);

@@ -40,7 +40,49 @@ fn by_default_sockets_that_have_a_peer_are_listed() {
 fn listening_and_all_are_what_they_are_in_ss() {
     assert_eq!(wanted("-l"), [State::Close, State::Listen]);
     assert_eq!(wanted("-a").len(), 12);
-    assert!(check("-a -l").is_err());
+    // The last one counts.
+    for flags in ["-tla", "-l -a", "-tulpan", "-a -l -a"] {
+        assert_eq!(wanted(flags).len(), 12, "{flags}");
+    }
+    for flags in ["-tal", "-a -l", "-l -a -l", "-all"] {
+        assert_eq!(wanted(flags), [State::Close, State::Listen], "{flags}");
+    }
+}
+
+#[test]
+fn flags_may_be_said_twice() {
+    for flags in ["-n -tln", "-nn", "-tt", "-O --oneline", "--json --json", "-p -tp"] {
+        assert!(check(flags).is_ok(), "{flags}");
+    }
+    assert_eq!(valid("--method diag --method walk").method, Some(MethodName::Walk));
+}
+
+#[test]
+fn both_versions_are_what_no_version_is() {
+    for (flags, expected) in
+        [("-t", None), ("-4", Some(4)), ("-6", Some(6)), ("-4 -6", None), ("-64t", None)]
+    {
+        assert_eq!(valid(flags).version, expected, "{flags}");
+    }
+}
+
+#[test]
+fn names_are_not_looked_up_and_that_is_said() {
+    for flags in ["-r", "-tulpr", "--resolve"] {
+        let error = refused(flags);
+        assert!(error.contains("not looked up") && error.contains("getent"), "{error}");
+    }
+}
+
+#[test]
+fn the_timer_is_among_the_details_and_there_once() {
+    let extended = [Column::Uid, Column::Inode, Column::Cookie, Column::Timer];
+    for flags in ["-te", "-teo", "-toe"] {
+        assert_eq!(valid(flags).layout.extras, extended, "{flags}");
+    }
+    assert_eq!(valid("-to").layout.extras, [Column::Timer]);
+    // What is watched has none.
+    assert!(!valid("-te --watch").asked.contains(&Column::Timer));
 }
 
 #[test]
@@ -83,7 +125,7 @@ fn the_kernel_is_asked_for_what_is_shown_and_no_more() {
     assert_eq!(details("-tm"), Details { memory: true, ..usual });
     assert_eq!(details("-ti"), Details { tcp_info: true, ..usual });
     assert_eq!(details("-to"), Details { timer: true, ..usual });
-    assert_eq!(details("-te"), Details { holder: true, cookie: true, ..usual });
+    assert_eq!(details("-te"), Details { holder: true, cookie: true, timer: true, ..usual });
     assert_eq!(details("-t --json"), Details { holder: true, cookie: true, ..usual });
     assert_eq!(details("--columns local"), Details::NONE);
     assert_eq!(details("--columns local --json"), Details::NONE);

@@ -87,10 +87,16 @@ proptest! {
 
     #[test]
     fn ends_are_what_display_writes(at in ends()) {
-        prop_assert_eq!(written(|out| end(&at, false, out)), at.to_string());
+        let text = SocketAddr::new(at.ip(), at.port()).to_string();
+        prop_assert_eq!(written(|out| end(&at, false, out)), text.clone(), "without a scope");
         prop_assert_eq!(written(|out| address(at.ip(), out)), at.ip().to_string());
-        let padded = format!("{:21} ", at.to_string());
-        prop_assert_eq!(written(|out| padded_end(&at, false, out)), padded);
+        let with_port = written(|out| {
+            host(at.ip(), out);
+            out.push(b':');
+            number(at.port(), out);
+        });
+        prop_assert_eq!(with_port, text.clone());
+        prop_assert_eq!(written(|out| padded_end(&at, false, out)), format!("{text:21} "));
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn established() -> Row {
         state: State::Established,
         local: "127.0.0.1:5432".parse().expect("an address"),
         remote: "127.0.0.1:40000".parse().expect("an address"),
-        interface: 3,
+        interface: 0,
         only_v6: None,
         receive_queue: 1,
         send_queue: 2,
@@ -65,14 +65,35 @@ fn measurements_and_memory_are_objects_where_they_were_asked_for() {
 
 #[test]
 fn chosen_columns_are_the_only_fields() {
-    let written = |columns: &str| written(&format!("--json --columns {columns}"), &established());
-    let expected = "{\"version\":1,\"state\":\"ESTAB\",\"local_port\":5432,\"interface\":3}";
+    // The first interface of every network namespace.
+    let row = Row { interface: 1, ..established() };
+    let written = |columns: &str| written(&format!("--json --columns {columns}"), &row);
+    let expected = "{\"version\":1,\"state\":\"ESTAB\",\"local_port\":5432,\"interface\":\"lo\",\
+        \"interface_index\":1}";
     assert_eq!(written("interface,local-port,state"), expected);
+    assert!(written("local").contains("\"interface\":\"lo\",\"interface_index\":1"));
+    assert!(!written("local-address").contains("interface"));
     let expected = "{\"version\":1,\"peer_address\":\"127.0.0.1\",\"peer_port\":40000,\
         \"process\":null}";
     assert_eq!(written("pid,peer"), expected);
     assert!(written("drops").contains("\"memory\":{") && !written("drops").contains("tcp_info"));
     assert!(written("rtt").contains("\"tcp_info\":{") && !written("rtt").contains("memory"));
+}
+
+#[test]
+fn what_is_known_of_the_own_end_is_there_without_being_asked_for() {
+    let bare = written("-t --json", &established());
+    assert!(!bare.contains("interface") && !bare.contains("only_v6"), "{bare}");
+    for (only_v6, text) in [(true, ",\"only_v6\":true,"), (false, ",\"only_v6\":false,")] {
+        let row = Row { only_v6: Some(only_v6), interface: 1, ..established() };
+        let json = written("-t --json", &row);
+        assert!(json.contains(text), "{json}");
+        assert!(json.contains(",\"interface\":\"lo\",\"interface_index\":1,"), "{json}");
+    }
+    // One that is there no more has no name.
+    let json = written("-t --json", &Row { interface: u32::MAX, ..established() });
+    assert!(json.contains(",\"interface_index\":4294967295,"), "{json}");
+    assert!(!json.contains("\"interface\":"), "{json}");
 }
 
 /// The test vector of docs/formats/socket.md.

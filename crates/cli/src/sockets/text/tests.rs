@@ -102,6 +102,39 @@ fn a_missing_peer_is_a_star_and_long_addresses_push() {
     assert!(line.ends_with(" [2001:db8:1111:2222:3333:4444:5555:6666]:443 [::]:*\n"), "{line}");
 }
 
+/// The first interface of every network namespace is `lo`.
+#[test]
+fn the_own_end_has_its_interface_and_a_wildcard_its_versions_as_in_ss() {
+    for (local, interface, only_v6, ends) in [
+        ("0.0.0.0:53", 0, None, "0.0.0.0:53            0.0.0.0:*"),
+        ("0.0.0.0:53", 1, None, "0.0.0.0%lo:53         0.0.0.0:*"),
+        ("0.0.0.0:53", u32::MAX, None, "0.0.0.0%4294967295:53 0.0.0.0:*"),
+        ("[::]:53", 0, None, "[::]:53               [::]:*"),
+        ("[::]:53", 0, Some(true), "[::]:53               [::]:*"),
+        ("[::]:53", 0, Some(false), "*:53                  *:*"),
+        ("[::]:53", 1, None, "[::]%lo:53            [::]:*"),
+        ("[::]:53", 1, Some(true), "[::]%lo:53            [::]:*"),
+        ("[::]:53", 1, Some(false), "*%lo:53               *:*"),
+        ("[::1]:53", 0, Some(false), "[::1]:53              *:*"),
+        ("[::ffff:10.0.0.1]:53", 1, Some(false), "[::ffff:10.0.0.1]%lo:53 *:*"),
+        ("[fe80::1%1]:53", 1, Some(true), "[fe80::1]%lo:53       [::]:*"),
+    ] {
+        let remote = if local.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
+        let row = Row { interface, only_v6, ..row(local, remote) };
+        let expected = format!("tcp   ESTAB      1      2      {ends}\n");
+        assert_eq!(line(&[], &row, None), expected, "{row:?}");
+        let chosen = layout(Some(&[Column::Local, Column::Peer]), &[]);
+        assert_eq!(written(&chosen, &row, None), format!("{ends}\n"), "{row:?}");
+    }
+}
+
+#[test]
+fn the_peer_has_no_interface() {
+    let row = Row { interface: 1, ..row("[fe80::1%1]:1", "[fe80::2%1]:2") };
+    let expected = "tcp   ESTAB      1      2      [fe80::1]%lo:1        [fe80::2]:2\n";
+    assert_eq!(line(&[], &row, None), expected);
+}
+
 #[test]
 fn names_cannot_write_to_the_terminal() {
     let hostile = Some("a\x1b[2J\n");

@@ -28,6 +28,27 @@ fn is_malformed(part: &Result<Part, Error>) -> bool {
     matches!(part, Err(Error::Malformed { .. }))
 }
 
+/// `struct inet_diag_req` of include/uapi/linux/inet_diag.h.
+#[test]
+fn a_request_for_both_families_is_of_the_first_version() {
+    let details = Details { tcp_info: true, memory: true, ..Details::default() };
+    let states = States::NONE.with(State::Listen);
+    let query = Query { details, states, ..Query::all(Transport::Tcp) };
+    let family = Family::Both;
+    let request = Request { family, query: &query, bytecode: &[], sequence: 7 }.encode();
+    let mut expected = vec![0; 16 + 60];
+    expected[0..4].copy_from_slice(&76_u32.to_ne_bytes());
+    expected[4..6].copy_from_slice(&18_u16.to_ne_bytes());
+    expected[6..8].copy_from_slice(&0x301_u16.to_ne_bytes());
+    expected[8..12].copy_from_slice(&7_u32.to_ne_bytes());
+    expected[19] = 1 << 1 | 1 << 6;
+    expected[68..72].copy_from_slice(&(1_u32 << 10).to_ne_bytes());
+    assert_eq!(request, expected);
+    let code = [1, 4, 8, 0];
+    let request = Request { family, query: &query, bytecode: &code, sequence: 7 }.encode();
+    assert_eq!(request[76..], [&8_u16.to_ne_bytes()[..], &1_u16.to_ne_bytes(), &code].concat());
+}
+
 #[test]
 fn requests_are_what_the_second_implementation_writes() {
     for family in [Family::V4, Family::V6] {
@@ -191,6 +212,27 @@ fn a_malformed_attribute_hides_the_measurements_only() {
             panic!("length {length} hid the socket")
         };
         assert_eq!(row.tcp, None, "length {length}");
+    }
+}
+
+#[test]
+fn whether_ipv6_only_is_a_byte_that_ipv4_sockets_do_not_have() {
+    for (family, value, expected) in [
+        (10, &[0][..], Some(false)),
+        (10, &[1], Some(true)),
+        (10, &[255, 0], Some(true)),
+        (10, &[], None),
+        (2, &[0], None),
+        (2, &[1], None),
+    ] {
+        let mut payload = vec![0; ROW_BYTES];
+        payload[..2].copy_from_slice(&[family, State::Listen as u8]);
+        payload.extend(u16::try_from(4 + value.len()).expect("small").to_ne_bytes());
+        payload.extend([INET_DIAG_SKV6ONLY.to_ne_bytes().as_slice(), value].concat());
+        let Ok(Part::Row(row)) = first(&raw(SOCK_DIAG_BY_FAMILY, &payload)) else {
+            panic!("a row")
+        };
+        assert_eq!(row.only_v6, expected, "{family} {value:?}");
     }
 }
 

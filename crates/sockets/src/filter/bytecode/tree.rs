@@ -1,6 +1,11 @@
 //! An expression in the operations that the kernel has, with `not` only at single operations.
 
-use crate::filter::expression::{Comparison, End, Expression, Prefix, Term};
+use std::net::{IpAddr, Ipv6Addr};
+
+use crate::filter::expression::{Comparison, End, Expression, Prefix, Term, Version};
+
+/// Of any address of IPv6, and of none of IPv4. (It takes IPv4-mapped addresses for IPv4's.)
+const ANY_V6: Prefix = Prefix { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), bits: 0 };
 
 /// What the kernel can test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +85,18 @@ fn any(parts: &[Expression], wanted: bool, exact: &mut bool) -> Tree {
 
 fn test(term: &Term, wanted: bool, exact: &mut bool) -> Tree {
     let (operation, answer) = match *term {
-        Term::Address(_, None, None) => {
+        Term::Address(_, None, None, None) => {
             return if wanted { Tree::Always } else { Tree::Never };
         }
-        Term::Address(end, prefix, port) => (Operation::Host(end, prefix, port), true),
+        Term::Address(end, None, prefix, port) => (Operation::Host(end, prefix, port), true),
+        Term::Address(end, Some(Version::V6), prefix, port) => {
+            (Operation::Host(end, Some(prefix.unwrap_or(ANY_V6)), port), true)
+        }
+        Term::Address(end, Some(Version::V4), prefix, port) => {
+            let address = |prefix, port| Expression::Term(Term::Address(end, None, prefix, port));
+            let of_v6 = Expression::Not(Box::new(address(Some(ANY_V6), None)));
+            return build(&Expression::All(vec![address(prefix, port), of_v6]), wanted, exact);
+        }
         Term::Port(end, comparison, port) => match comparison {
             Comparison::Equal => (Operation::Host(end, None, Some(port)), true),
             Comparison::NotEqual => (Operation::Host(end, None, Some(port)), false),

@@ -1,9 +1,12 @@
-//! Reads what `src` and `dst` are compared with: `ADDRESS[/BITS][:PORT]`.
+//! Reads what `src` and `dst` are compared with: `[FAMILY:]ADDRESS[/BITS][:PORT]`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{digits, port};
-use crate::filter::{expression::Prefix, names::Names};
+use crate::filter::{
+    expression::{Prefix, Version},
+    names::Names,
+};
 
 /// What is wrong with it, and at which byte.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,11 +21,30 @@ const ADDRESS: &str = "an address (hosts by name are not looked up)";
 const PORT: &str = "a port";
 const BITS: &str = "how many bits of the address count";
 
-/// Reads an address and a port, each of which may be left open.
+/// A version, an address and a port, each of which may be left open.
+pub type Host = (Option<Version>, Option<Prefix>, Option<u16>);
+
+/// Reads what a word says of an address.
 ///
 /// # Errors
 /// Says what is wrong, and where.
-pub fn read(word: &str, names: &dyn Names) -> Result<(Option<Prefix>, Option<u16>), Wrong> {
+pub fn read(word: &str, names: &dyn Names) -> Result<Host, Wrong> {
+    for (version, address) in [(Version::V4, "an IPv4 address"), (Version::V6, "an IPv6 address")] {
+        let name = version.to_string();
+        let Some(rest) = word.strip_prefix(&name) else { continue };
+        let (prefix, port) = read_address(rest, names)
+            .map_err(|wrong| Wrong { at: name.len() + wrong.at, ..wrong })?;
+        let is_other = prefix.is_some_and(|prefix| Version::of(prefix.address) != version);
+        if is_other || rest.is_empty() {
+            return Err(Wrong { expected: address, at: name.len() });
+        }
+        return Ok((Some(version), prefix, port));
+    }
+    let (prefix, port) = read_address(word, names)?;
+    Ok((None, prefix, port))
+}
+
+fn read_address(word: &str, names: &dyn Names) -> Result<(Option<Prefix>, Option<u16>), Wrong> {
     // An IPv6 address without brackets takes all colons, and leaves none for a port.
     if let Some(end) = Some(word.find('/').unwrap_or(word.len()))
         && let Ok(address) = word[..end].parse::<Ipv6Addr>()
@@ -35,7 +57,8 @@ pub fn read(word: &str, names: &dyn Names) -> Result<(Option<Prefix>, Option<u16
         (None, 1)
     } else {
         let end = word.find(':').unwrap_or(word.len());
-        (if end == 0 { None } else { Some(ipv4(word, end)?) }, end)
+        let is_any = matches!(&word[..end], "" | "any" | "all" | "default");
+        (if is_any { None } else { Some(ipv4(word, end)?) }, end)
     };
     Ok((prefix, port_after(word, end, names)?))
 }

@@ -7,7 +7,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::{
     Filter, Row, State, States,
-    filter::expression::{Comparison, End, Expression, Prefix, Term},
+    filter::expression::{Comparison, End, Expression, Prefix, Term, Version},
 };
 
 pub const ADDRESSES: [&str; 12] = [
@@ -88,10 +88,18 @@ pub fn terms(with_user: bool) -> impl Strategy<Value = Term> {
         Comparison::Greater,
         Comparison::GreaterOrEqual,
     ]);
+    let versions = vec![Version::V4, Version::V6];
     let user = select(vec![0, 1, 65_534_u32]).prop_map(Term::User);
     prop_oneof![
         4 => (end(), option::of(prefix()), option::of(port()))
-            .prop_map(|(end, prefix, port)| Term::Address(end, prefix, port)),
+            .prop_map(|(end, prefix, port)| Term::Address(end, None, prefix, port)),
+        // An address is of the version named before it.
+        2 => (end(), option::of(prefix()), option::of(port()), select(versions)).prop_map(
+            |(end, prefix, port, version)| {
+                let version = prefix.map_or(version, |prefix| Version::of(prefix.address));
+                Term::Address(end, Some(version), prefix, port)
+            }
+        ),
         4 => (end(), comparison, port())
             .prop_map(|(end, comparison, port)| Term::Port(end, comparison, port)),
         1 => (0..3_u32).prop_map(Term::Interface),

@@ -13,7 +13,7 @@ use super::sockets::{Sockets, try_list};
 use crate::{Filter, HostNames, MethodName, Row, scene::in_own_namespace};
 
 /// In the words that both read: ss wants blanks around signs, and its `and` and `or` bind alike.
-const FILTERS: [&str; 56] = [
+const FILTERS: [&str; 70] = [
     "state all",
     "state established",
     "state listening",
@@ -70,6 +70,20 @@ const FILTERS: [&str; 56] = [
     "state all not src 127.0.0.0/8",
     "state all dev = lo",
     "state all dev != 1 sport = :4444",
+    "state all src any",
+    "state all dst any:443",
+    "state all not src any",
+    "state all dport = :*",
+    "state all sport != :*",
+    "state all src inet:127.0.0.1",
+    "state all src inet:127.0.0.0/8 sport = :443",
+    "state all dst inet:any",
+    "state all dst inet:*:443",
+    "state all src inet6:*",
+    "state all src inet6:[::1]",
+    "state all src inet6:[::1]:443",
+    "state all dst inet6:[::ffff:0:0/96]",
+    "state all src inet6:[::]",
 ];
 
 type Pair = (IpAddr, u16, IpAddr, u16);

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{Details, Filter, State};
+use crate::{Details, Filter};
 
 fn wish(query: &Query, again: bool) -> Wish<'_> {
     Wish { query, owners: false, again }

@@ -32,6 +32,7 @@ pub fn encode(request: &Request) -> Vec<u8> {
     let (family, socket_id) = match request.family {
         Family::V4 => (2, SocketId::new_v4()),
         Family::V6 => (10, SocketId::new_v6()),
+        Family::Both => unreachable!("the second implementation has no such request"),
     };
     let mut extensions = ExtensionFlags::empty();
     extensions.set(ExtensionFlags::INFO, request.query.details.tcp_info);
@@ -99,6 +100,7 @@ pub fn encode_row(row: &Row, sequence: u32) -> Vec<u8> {
     let mut nlas = vec![Nla::Shutdown(3), Nla::Congestion("cubic".to_owned())];
     nlas.extend(row.tcp.as_ref().map(|tcp| Nla::TcpInfo(measured(tcp))));
     nlas.extend(row.memory.as_ref().map(|memory| Nla::MemInfo(mem_info(memory))));
+    nlas.extend(row.only_v6.map(Nla::SkV6Only));
     nlas.push(Nla::ClassId(9));
     let inner = InetResponse { header, nlas: nlas.into_iter().collect() };
     let inner = SockDiagMessage::InetResponse(Box::new(inner));
@@ -210,7 +212,10 @@ pub fn decode_row(bytes: &[u8], transport: Transport) -> (Option<Row>, usize) {
         local: SocketAddr::new(id.source_address, id.source_port),
         remote: SocketAddr::new(id.destination_address, id.destination_port),
         interface: id.interface_id,
-        only_v6: None,
+        only_v6: nlas.iter().find_map(|nla| match nla {
+            Nla::SkV6Only(only) => Some(*only),
+            _ => None,
+        }),
         receive_queue: header.recv_queue,
         send_queue: header.send_queue,
         uid: header.uid,
@@ -289,6 +294,7 @@ prop_compose! {
         (interface, receive_queue, send_queue, uid, inode, expires) in any::<[u32; 6]>()
             .prop_map(|words| (words[0], words[1], words[2], words[3], words[4], words[5])),
         cookie: u64,
+        only_v6: Option<bool>,
         retransmits: u8,
         timer in 0..5_u8,
         tcp in option::of(measurements()),
@@ -300,7 +306,7 @@ prop_compose! {
             local,
             remote,
             interface,
-            only_v6: None,
+            only_v6: only_v6.filter(|_| local.is_ipv6()),
             receive_queue,
             send_queue,
             uid,

@@ -79,7 +79,7 @@ fn the_recorded_sockets() {
     let tcp6 = rows(TCP6, Transport::Tcp);
     assert_eq!(tcp6.len(), 7);
     find(&tcp6, State::Listen, "[::1]:5433");
-    find(&tcp6, State::Listen, "[::]:9092");
+    assert_eq!(find(&tcp6, State::Listen, "[::]:9092").only_v6, Some(false));
     find(&tcp6, State::TimeWait, "[::1]:8081");
     find(&tcp6, State::Established, "[::ffff:127.0.0.1]:9092");
 
@@ -90,6 +90,10 @@ fn the_recorded_sockets() {
         assert_ne!(server.receive_queue, 0, "a datagram waits");
         let client = udp.iter().find(|row| row.remote == server.local).expect("connected");
         assert_eq!(client.state, State::Established);
+    }
+    for row in tcp4.iter().chain(&tcp6) {
+        let told = row.state == State::Listen && row.local.is_ipv6();
+        assert_eq!(row.only_v6.is_some(), told, "{row:?}");
     }
     let all = RECORDED.map(|(recorded, transport)| rows(recorded, transport)).concat();
     assert!(all.iter().all(|row| row.cookie != 0 && row.interface == 0 && row.uid == 0));
