@@ -20,10 +20,10 @@ use same::Terms;
 use scene::Scene;
 
 /// The ways to list sockets, as `--method` takes them.
-const METHODS: [&str; 3] = ["auto", "diag", "procfs"];
+const METHODS: [&str; 5] = ["auto", "walk", "diag", "iter", "procfs"];
 
-/// Those that tell less than ss.
-const POOR_METHODS: [&str; 1] = ["procfs"];
+/// The one that does not know interfaces.
+const WITHOUT_INTERFACES: &str = "procfs";
 
 /// So long it may take until nothing comes or goes during a comparison. On a machine that does
 /// much else one takes seconds, and connections that end by themselves come every twenty seconds.
@@ -44,10 +44,28 @@ const TCP_STATES: [(&str, &str); 11] = [
     ("closing", "CLOSING"),
 ];
 
-/// What ss may be asked for without words.
-const FLAGS: [&str; 15] = [
-    "-tun", "-tuan", "-tuln", "-tan", "-uan", "-tln", "-uln", "-tuan4", "-tuan6", "-tuln4",
-    "-tuln6", "-tun4", "-tun6", "-tuane", "-tuane4",
+/// What ss may be asked for without words. Of -a and -l the last one counts; -4 and -6 are both.
+const FLAGS: [&str; 20] = [
+    "-tun",
+    "-tuan",
+    "-tuln",
+    "-tan",
+    "-uan",
+    "-tln",
+    "-uln",
+    "-tuan4",
+    "-tuan6",
+    "-tuln4",
+    "-tuln6",
+    "-tun4",
+    "-tun6",
+    "-tuane",
+    "-tuane4",
+    "-tulan",
+    "-tuaneln",
+    "-tuan46",
+    "-tulnn6e4",
+    "-tuannO",
 ];
 
 /// Groups of states, and several.
@@ -63,7 +81,7 @@ const STATES: [&str; 9] = [
     "state connected exclude time-wait",
 ];
 
-const FILTERS: [&str; 30] = [
+const FILTERS: [&str; 41] = [
     "sport = :53",
     "sport = :domain",
     "sport = :https",
@@ -88,6 +106,17 @@ const FILTERS: [&str; 30] = [
     "src 0.0.0.0",
     "src 0.0.0.0/0",
     "src :8081",
+    "src any",
+    "dst any:6001",
+    "dport = :*",
+    "src inet:198.51.100.1",
+    "src inet:198.51.100.0/24 and sport lt :20020",
+    "dst inet:any sport lt :1024",
+    "src inet:*:8081",
+    "src inet6:*:53",
+    "src inet6:[::1]:22",
+    "dst inet6:[2001:db8:5::/64] sport gt :1024",
+    "src inet6:[::ffff:198.51.100.1]",
     "dst 198.51.100.2 and not ( dport lt :20020 or sport = :8080 )",
     "dev = lo",
     "dev = ptl-tun",
@@ -128,8 +157,7 @@ impl Case {
 
     fn ss(&self, scene: &Scene) -> Vec<Row> {
         let printed = scene.ss(&self.args(&[]));
-        let rows = row::of_ss(&printed, self.transport, self.state);
-        same::listed(rows, self.flags.contains('o'))
+        same::listed(row::of_ss(&printed, self.transport, self.state))
     }
 
     /// Our rows: in text and in JSON.
@@ -174,7 +202,7 @@ fn check(scene: &mut Scene, case: &Case, methods: &[&str]) -> Vec<Row> {
     });
     let mut differences = String::new();
     for (method, [text, json]) in methods.iter().zip(ours) {
-        let terms = Terms { is_full: !POOR_METHODS.contains(method), devices: &devices };
+        let terms = Terms { method, devices: &devices };
         for (format, ours) in [("text", text), ("JSON", json)] {
             if let Err(difference) = same::compare(&before, &ours, &after, terms) {
                 differences += &format!("\nby {method}, {format}:\n{difference}");
@@ -220,13 +248,14 @@ fn filters_list_the_same() {
     let mut scene = Scene::new();
     for filter in FILTERS {
         let case = Case::new("-tuane", filter);
-        let (dev, full): (Vec<&str>, Vec<&str>) =
-            METHODS.iter().partition(|method| POOR_METHODS.contains(method));
-        let methods = if filter.contains("dev ") { full } else { METHODS.to_vec() };
+        let asks_for_interface = filter.contains("dev ");
+        let mut methods = METHODS.to_vec();
+        methods.retain(|&method| !(asks_for_interface && method == WITHOUT_INTERFACES));
         let rows = check(&mut scene, &case, &methods);
         assert!(!rows.is_empty(), "{filter}");
         // Who does not know interfaces must not say that there are none.
-        for method in dev.iter().filter(|_| filter.contains("dev ")) {
+        if asks_for_interface {
+            let method = WITHOUT_INTERFACES;
             let (listed, code, error) =
                 scene.try_portolan(&case.args(&["--json", "--method", method]));
             assert!(code != Some(0) && listed.is_empty(), "{filter} by {method}: {listed}");
@@ -304,9 +333,9 @@ fn what_is_not_the_same_is_seen() {
     let case = Case::new("-tuanpeo", "");
     let (before, [text, json], after) =
         listings(&mut scene, &case, |scene| case.ours(scene, "auto"));
-    let terms = Terms { is_full: true, devices: &devices };
+    let terms = Terms { method: "auto", devices: &devices };
     let differs = |ours: &[Row]| same::compare(&before, ours, &after, terms).is_err();
-    let tampered: [(&str, Tamper); 12] = [
+    let tampered: [(&str, Tamper); 15] = [
         ("transport", |row| row.transport.push('6')),
         ("state", |row| row.state.push('2')),
         ("receive queue", |row| row.receive_queue += 1),
@@ -315,7 +344,14 @@ fn what_is_not_the_same_is_seen() {
         ("port", |row| row.local.port += 1),
         ("peer's address", |row| row.peer.ip.push('1')),
         ("peer's port", |row| row.peer.port += 1),
+        ("versions", |row| match &*row.local.ip {
+            "*" => row.local.ip = "::".to_owned(),
+            "::" => row.local.ip = "*".to_owned(),
+            _ => row.local.ip.push('1'),
+        }),
         ("interface", |row| row.local.device = Some("7".to_owned())),
+        ("index", |row| row.index = Some(7)),
+        ("peer's interface", |row| row.peer.device = Some("lo".to_owned())),
         ("user", |row| row.uid = row.uid.map(|uid| uid + 1)),
         ("process", |row| match row.holders.pop() {
             Some(holder) => row.holders.push(row::Holder { pid: holder.pid + 1, ..holder }),

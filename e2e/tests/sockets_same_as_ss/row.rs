@@ -10,6 +10,8 @@ pub struct Row {
     pub receive_queue: u64,
     pub send_queue: u64,
     pub local: Address,
+    /// Of the interface of `local`, which only JSON has.
+    pub index: Option<u32>,
     pub peer: Address,
     pub uid: Option<u64>,
     pub inode: Option<u64>,
@@ -22,7 +24,7 @@ pub struct Row {
 pub struct Address {
     /// Without brackets; `*` as it is.
     pub ip: String,
-    /// What follows a `%`, inside the brackets or behind them: a name or an index.
+    /// What follows a `%`: the name of an interface.
     pub device: Option<String>,
     /// 0 for `*`.
     pub port: u16,
@@ -115,6 +117,7 @@ fn columns(line: &str) -> (Row, &str) {
         receive_queue: number(column()),
         send_queue: number(column()),
         local: address(column()),
+        index: None,
         peer: address(column()),
         uid: None,
         inode: None,
@@ -127,17 +130,15 @@ fn columns(line: &str) -> (Row, &str) {
 
 fn address(word: &str) -> Address {
     let (host, port) = word.rsplit_once(':').unwrap_or_else(|| panic!("no port in {word:?}"));
-    let (ip, behind) = match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
-        Some((ip, behind)) => (ip, behind.strip_prefix('%')),
+    let (ip, device) = match host.split_once('%') {
+        Some((ip, device)) => (ip, Some(device)),
         None => (host, None),
     };
-    let (ip, inside) = match ip.split_once('%') {
-        Some((ip, device)) => (ip, Some(device)),
-        None => (ip, None),
-    };
+    let inside = ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']'));
+    assert_eq!(inside.is_some(), ip.contains(':'), "not an address: {word:?}");
     Address {
-        ip: ip.to_owned(),
-        device: inside.or(behind).map(str::to_owned),
+        ip: inside.unwrap_or(ip).to_owned(),
+        device: device.map(str::to_owned),
         port: if port == "*" { 0 } else { port.parse().expect("a port") },
     }
 }
@@ -258,16 +259,19 @@ pub fn of_json(printed: &str) -> Vec<Row> {
 fn json_row(record: &Value) -> Row {
     let text = |field: &str| record[field].as_str().unwrap_or_else(|| panic!("{field}: {record}"));
     let whole = |field: &str| record[field].as_u64().unwrap_or_else(|| panic!("{field}: {record}"));
+    let takes_both = record.get("only_v6") == Some(&Value::Bool(false));
     let address = |side: &str| Address {
-        ip: text(&format!("{side}_address")).to_owned(),
+        ip: match text(&format!("{side}_address")) {
+            // As ss shows it.
+            "::" if takes_both => "*".to_owned(),
+            ip => ip.to_owned(),
+        },
         device: None,
         port: u16::try_from(whole(&format!("{side}_port"))).expect("a port"),
     };
-    let device = match &record["interface"] {
-        Value::Null => None,
-        Value::String(name) => Some(name.clone()),
-        index => Some(index.to_string()),
-    };
+    let device = record.get("interface").map(|name| name.as_str().expect("a name").to_owned());
+    let index = record.get("interface_index").map(|index| index.as_u64().expect("an index"));
+    assert_eq!(device.is_some(), index.is_some(), "{record}");
     let holder = record.get("process").filter(|process| !process.is_null());
     let timer = record.get("timer");
     let timer = timer.filter(|timer| timer["name"] != "none").map(|timer| {
@@ -284,6 +288,7 @@ fn json_row(record: &Value) -> Row {
         receive_queue: whole("receive_queue"),
         send_queue: whole("send_queue"),
         local: Address { device, ..address("local") },
+        index: index.map(|index| u32::try_from(index).expect("an index")),
         peer: address("peer"),
         uid: record["uid"].as_u64(),
         inode: record["inode"].as_u64(),

@@ -2,21 +2,14 @@
 //!
 //! Alike on purpose, but written differently:
 //!
-//! - ss prints a wildcard address as `*` where the socket takes IPv4 and IPv6, and as `[::]` where
-//!   it takes IPv6 only. We print `[::]` for both: see [`address`].
-//! - ss prints the interface that a socket is bound to behind its address, `0.0.0.0%eth0` and
-//!   `[fe80::1]%eth0`. We print an index, of link-local addresses only, of both ends, and inside
-//!   the brackets as RFC 4007 has it; none in JSON. What we print has to be what ss means: see
-//!   [`same_device`] and [`TELLS_INTERFACE`]. `/proc/net` does not tell of interfaces.
 //! - ss does not print a uid of 0: see [`key`].
-//! - ss prints timers with `-e` too, we with `-o` only: see [`listed`].
 //! - ss calls timers `on`, `timewait` and `persist`: see [`timer_name`].
 //! - ss lists all processes that hold a socket, we the first of them: see [`same_holder`].
 //! - ss prints the fifteen bytes that the kernel keeps of a name, and up to iproute2 6.4 only as
 //!   far as the first `)`; we print the whole name, and `(no name)` for none: see [`same_name`].
 //!
-//! Not told by `/proc/net`, see [`key`]: the cookie, and how many connections may wait at a
-//! listener (Send-Q), which is 0 there. Its timers count in hundredths of a second.
+//! Not every method knows all that ss does, which asks sock_diag: see [`tells`]. What a method does
+//! not know it must not make up. The timers of `/proc/net` count in hundredths of a second.
 //!
 //! Not listed by us in any way: TCP sockets that are bound and no more (`BOUND-INACTIVE`), which
 //! only ss from 6.9 on may list: see [`listed`].
@@ -29,25 +22,44 @@ use crate::row::{Address, Holder, Row, Timer};
 /// every 10 ms at the slowest.
 const ROUNDING_MS: u64 = 20;
 
-/// Whether we tell the interface of every socket that is bound to one, as ss does, where the method
-/// knows it. Not yet: `true` makes the comparison ask for it.
-const TELLS_INTERFACE: bool = false;
-
 /// What may be compared.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
-    /// The method tells all that ss tells; `/proc/net` does not.
-    pub is_full: bool,
+    /// The method that lists.
+    pub method: &'a str,
     /// The indices of the interfaces.
     pub devices: &'a BTreeMap<String, u32>,
 }
 
-/// The rows of ss that we mean to list, and of these what was asked for.
-pub fn listed(mut rows: Vec<Row>, with_timers: bool) -> Vec<Row> {
-    rows.retain(|row| row.state != "BOUND-INACTIVE");
-    for row in rows.iter_mut().filter(|_| !with_timers) {
-        row.timer = None;
+/// What a method tells of a socket, of all that ss does.
+struct Tells {
+    cookie: bool,
+    timer: bool,
+    /// How many connections may wait at a listener (Send-Q): 0 where it is not told.
+    backlog: bool,
+    interface: bool,
+    /// Whether a wildcard address is of IPv4 too, `*`, or of IPv6 only: `[::]` where it is not told.
+    versions: bool,
+}
+
+fn tells(method: &str, row: &Row) -> Tells {
+    let all = Tells { cookie: true, timer: true, backlog: true, interface: true, versions: true };
+    match method {
+        // The rest it leaves to sock_diag. It tells a cookie where the kernel has given one, which
+        // it does when ss asks.
+        "walk" if row.transport == "tcp" && row.state != "LISTEN" => Tells { timer: false, ..all },
+        "iter" => Tells { versions: false, ..all },
+        "procfs" => Tells { timer: true, ..NOTHING },
+        _ => all,
     }
+}
+
+const NOTHING: Tells =
+    Tells { cookie: false, timer: false, backlog: false, interface: false, versions: false };
+
+/// The rows of ss that we mean to list.
+pub fn listed(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.retain(|row| row.state != "BOUND-INACTIVE");
     rows
 }
 
@@ -70,13 +82,22 @@ pub fn compare(theirs: &[Row], ours: &[Row], after: &[Row], terms: Terms) -> Res
                 wrong.push(format!("{what}: {key}\n  ss       {theirs:?}\n  portolan {ours:?}"));
             }
         };
-        // What a method does not know it must not make up.
-        let knows_backlog = terms.is_full || ours.state != "LISTEN";
+        let tells = tells(terms.method, ours);
+        let knows_backlog = tells.backlog || ours.state != "LISTEN";
         expect(knows_backlog || ours.send_queue == 0, "Send-Q");
-        expect(terms.is_full || ours.cookie.is_none(), "cookie");
-        expect(same_device(theirs, ours, terms), "interface");
+        expect(tells.cookie || ours.cookie.is_none(), "cookie");
+        expect(tells.versions || ours.local.ip != "*", "versions");
+        let device = theirs.local.device.as_ref().filter(|_| tells.interface);
+        expect(ours.local.device.as_ref() == device, "interface");
+        let index = device.and_then(|name| terms.devices.get(name).copied());
+        expect(ours.index.is_none_or(|ours| Some(ours) == index), "index of the interface");
+        expect(ours.peer.device == theirs.peer.device, "interface of the peer");
         expect(same_holder(&theirs.holders, &ours.holders), "process");
-        expect(same_timer(&theirs.timer, &ours.timer, &after.timer), "timer");
+        let has_same_timer = match tells.timer {
+            true => same_timer(&theirs.timer, &ours.timer, &after.timer),
+            false => ours.timer.is_none(),
+        };
+        expect(has_same_timer, "timer");
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
@@ -85,7 +106,7 @@ pub fn compare(theirs: &[Row], ours: &[Row], after: &[Row], terms: Terms) -> Res
 /// timer there is none that just ran on.
 pub fn what_happened(before: &[Row], after: &[Row]) -> Option<String> {
     let devices = BTreeMap::new();
-    let terms = Terms { is_full: true, devices: &devices };
+    let terms = Terms { method: "diag", devices: &devices };
     let (before, after) = (Keyed::all(before, terms), Keyed::all(after, terms));
     let (gone, new) = (only(&before, &after), only(&after, &before));
     if !gone.is_empty() || !new.is_empty() {
@@ -141,38 +162,28 @@ fn only(these: &[Keyed], those: &[Keyed]) -> String {
 
 /// The columns that are to be equal, as one line.
 fn key(row: &Row, terms: Terms) -> String {
-    let send_queue = match terms.is_full || row.state != "LISTEN" {
+    let tells = tells(terms.method, row);
+    let send_queue = match tells.backlog || row.state != "LISTEN" {
         true => row.send_queue,
         false => 0,
     };
     let holder = row.inode.map(|inode| format!(" uid {} inode {inode}", row.uid.unwrap_or(0)));
-    let cookie = row.cookie.filter(|_| terms.is_full).map(|cookie| format!(" cookie {cookie:x}"));
+    let cookie = row.cookie.filter(|_| tells.cookie).map(|cookie| format!(" cookie {cookie:x}"));
     format!(
         "{} {} {} {send_queue} {} {}{}{}",
         row.transport,
         row.state,
         row.receive_queue,
-        address(&row.local),
-        address(&row.peer),
+        address(&row.local, &tells),
+        address(&row.peer, &tells),
         holder.unwrap_or_default(),
         cookie.unwrap_or_default()
     )
 }
 
-fn address(address: &Address) -> String {
-    let ip = if address.ip == "*" { "::" } else { &address.ip };
+fn address(address: &Address, tells: &Tells) -> String {
+    let ip = if address.ip == "*" && !tells.versions { "::" } else { &address.ip };
     format!("{ip} {}", address.port)
-}
-
-fn same_device(theirs: &Row, ours: &Row, terms: Terms) -> bool {
-    let told = |device: &String| match device.parse() {
-        Ok(index) => Some(index),
-        Err(_) => terms.devices.get(device).copied(),
-    };
-    let [theirs, local, peer] =
-        [&theirs.local, &ours.local, &ours.peer].map(|end| end.device.as_ref().map(told));
-    let may_be_silent = !(TELLS_INTERFACE && terms.is_full);
-    (local == theirs || (may_be_silent && local.is_none())) && (peer.is_none() || peer == theirs)
 }
 
 fn same_holder(theirs: &[Holder], ours: &[Holder]) -> bool {
