@@ -228,3 +228,49 @@ fn on_a_terminal_it_asks_first() {
     assert!(screen.contains("1 closed") && screen.contains("code 0"), "{screen}");
     assert_eq!(up(), 2);
 }
+
+/// A UDP socket on port 5300 that is bound to the interface `ptl-in`.
+const BOUND: &str = r#"
+import socket, sys
+sock = socket.socket(type=socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"ptl-in")
+sock.bind(("0.0.0.0", 5300))
+print("bound", flush=True)
+sys.stdin.readline()
+"#;
+
+#[test]
+fn the_interface_of_another_namespace_has_its_name_there() {
+    let mut world = World::new();
+    let inside = world.add_namespace();
+    let mut ip = Command::new(program("ip", "iproute2"));
+    ip.args("link add ptl-in type veth peer name ptl-out".split(' '));
+    inside.succeed(ip);
+    let mut python = Command::new(program("python3", "python3"));
+    python.args(["-c", BOUND]);
+    let mut running = Running::start(&inside, python);
+    running.wait_for("its socket", |python| python.stdout().contains("bound").then_some(()));
+    let text = listed(&world, "sockets -uaNH sport = :5300");
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(&inside.namespace)).collect();
+    let [line] = lines[..] else { panic!("one socket: {text}") };
+    assert!(line.contains(" 0.0.0.0%ptl-in:5300 "), "{line}");
+    let json = listed(&world, "sockets -uaN --json sport = :5300");
+    let mut found = records(&json);
+    found.retain(|record| record["namespace"] == inside.namespace.as_str());
+    assert_eq!(found.len(), 1, "{json}");
+    assert_eq!(found[0]["interface"], "ptl-in");
+    assert!(found[0]["interface_index"].as_u64().is_some_and(|index| index > 0), "{json}");
+}
+
+#[test]
+fn flags_stand_together_as_they_do_in_ss() {
+    let world = World::new();
+    let _redis = peers::redis(&world, &world.host, "127.0.0.1");
+    let redis = "127.0.0.1:6379";
+    for flags in ["-tulpan", "-n -tln", "-4 -6 -tl", "-64tlO", "-tal --oneline"] {
+        assert!(listed(&world, &format!("sockets {flags}")).contains(redis), "{flags}");
+    }
+    let ran = world.host.run(world.portolan(&["sockets", "-tulpnr"]));
+    ran.assert_failed(2, &["--resolve (-r)", "not looked up", "getent hosts"]);
+    assert_eq!(ran.stdout, "");
+}

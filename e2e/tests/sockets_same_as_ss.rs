@@ -44,28 +44,11 @@ const TCP_STATES: [(&str, &str); 11] = [
     ("closing", "CLOSING"),
 ];
 
-/// What ss may be asked for without words. Of -a and -l the last one counts; -4 and -6 are both.
-const FLAGS: [&str; 20] = [
-    "-tun",
-    "-tuan",
-    "-tuln",
-    "-tan",
-    "-uan",
-    "-tln",
-    "-uln",
-    "-tuan4",
-    "-tuan6",
-    "-tuln4",
-    "-tuln6",
-    "-tun4",
-    "-tun6",
-    "-tuane",
-    "-tuane4",
-    "-tulan",
-    "-tuaneln",
-    "-tuan46",
-    "-tulnn6e4",
-    "-tuannO",
+/// What ss may be asked for without words. Of -a and -l the last one counts. (In ss of -4 and -6
+/// too, which for us are both.)
+const FLAGS: [&str; 19] = [
+    "-tun", "-tuan", "-tuln", "-tan", "-uan", "-tln", "-uln", "-tuan4", "-tuan6", "-tuln4",
+    "-tuln6", "-tun4", "-tun6", "-tuane", "-tuane4", "-tulan", "-tuaneln", "-tulnne6", "-tuannO",
 ];
 
 /// Groups of states, and several.

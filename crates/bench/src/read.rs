@@ -81,7 +81,8 @@ pub struct ReadReport {
 /// When the method does not work here.
 pub fn read(plan: Read) -> Result<ReadReport, Error> {
     let mut report = ReadReport::default();
-    let options = SnapshotOptions { method: plan.method, own_namespace_only: true };
+    let again = plan.repeat > 1;
+    let options = SnapshotOptions { method: plan.method, own_namespace_only: true, again };
     // What a map does once, at its start, is part of the first reading.
     let mut snapshot = None;
     for _ in 0..plan.repeat.max(1) {

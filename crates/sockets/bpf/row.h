@@ -22,7 +22,7 @@ struct row {
 	__u32 uid;
 	__u32 inode;
 	__u32 expires_ms;
-	__u64 cookie; /* 0: the kernel has given it none yet */
+	__u64 cookie; /* 0: not told */
 };
 
 #define ROW_BYTES 40

@@ -84,7 +84,6 @@ static __always_inline void read_socket(struct row *row, __u64 address, __u32 wa
 	row->local_port = COMMON(address).skc_num;
 	row->remote_port = __builtin_bswap16(COMMON(address).skc_dport);
 	row->interface = COMMON(address).skc_bound_dev_if;
-	row->cookie = COMMON(address).skc_cookie.counter;
 	/* These two are smaller structures, with nothing behind what all have. */
 	if (kind == TCP_TIME_WAIT || kind == TCP_NEW_SYN_RECV)
 		return;

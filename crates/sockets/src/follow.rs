@@ -6,13 +6,14 @@
 //! TIME-WAIT, and half-open connections, of which there are few, or which the kernel can select.
 //! Where an event was lost, all is read again, and that is said.
 
+mod count;
 mod entry;
 mod event;
 mod question;
 mod table;
 mod tracer;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use portolan_flow::{NetnsId, Transport};
 
@@ -20,6 +21,7 @@ use crate::{
     Coverage, Details, Error, Method, MethodName, Place, Query, Row, State, States, diag::Diag,
     method,
 };
+use count::Count;
 use event::Event;
 pub use table::Change;
 use table::Table;
@@ -32,6 +34,9 @@ const QUESTIONS_MAX: usize = 65_536;
 /// Other sockets that are checked in a refresh, each in its turn. Events are lost without being
 /// counted where the kernel does not call the program.
 const CHECKS_MAX: usize = 1024;
+
+/// So often the kernel's counts are compared in a refresh, until no event comes in between.
+const COUNTS_MAX: usize = 4;
 
 /// How to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +84,13 @@ pub struct Follow {
     /// Events that were lost before the last walk.
     lost: u64,
     turn: usize,
+    /// How many events came.
+    told: u64,
+    /// By how much the kernel counted other sockets at the last refresh, where it did.
+    doubts: HashMap<NetnsId, i64>,
+    /// Drops events for tests, as if they had never come.
+    #[cfg(test)]
+    loses: Box<dyn FnMut(&Event) -> bool + Send>,
 }
 
 struct Followed {
@@ -87,6 +99,7 @@ struct Followed {
     diag: Diag,
     /// For half-open connections: the fastest that works.
     half_open: Box<dyn Method>,
+    count: Count,
     /// What existed when it was added is known.
     walked: bool,
 }
@@ -103,6 +116,10 @@ impl Follow {
             table: Table::new(options.sockets_max),
             lost: 0,
             turn: 0,
+            told: 0,
+            doubts: HashMap::new(),
+            #[cfg(test)]
+            loses: Box::new(|_| false),
         };
         let mut failed = follow.set_places(places);
         failed.extend(follow.refresh()?.failed);
@@ -126,7 +143,10 @@ impl Follow {
                 continue;
             }
             match self.add(&place) {
-                Err(error) => failed.push((place, error)),
+                Err(error) => {
+                    self.tracer.remove(place.netns);
+                    failed.push((place, error));
+                }
                 Ok(followed) => drop(self.places.insert(place.netns, followed)),
             }
         }
@@ -138,7 +158,8 @@ impl Follow {
         let diag = Diag::open(place)?;
         let half_open = method::open(MethodName::Walk, place)
             .or_else(|_| method::open(MethodName::Diag, place))?;
-        Ok(Followed { place: place.clone(), diag, half_open, walked: false })
+        let count = Count::open(place)?;
+        Ok(Followed { place: place.clone(), diag, half_open, count, walked: false })
     }
 
     /// Brings the table up to date.
@@ -164,12 +185,19 @@ impl Follow {
                 many => Some(format!("{many} sockets changed without an event")),
             };
         }
+        let miscounted = if reason.is_none() { self.miscounted()? } else { HashSet::new() };
+        if !miscounted.is_empty() {
+            reason = Some("sockets opened or closed without an event".to_owned());
+        }
         if reason.is_some() {
-            self.walk_again(&mut refresh);
+            self.walk_again(&mut refresh, |netns| {
+                miscounted.is_empty() || miscounted.contains(&netns)
+            });
             self.drain()?;
             self.lost = lost;
             self.complete(&mut refresh)?;
             self.table.silent();
+            self.judge_counts(&miscounted);
         }
         refresh.rewalked = reason;
         self.table.without_live();
@@ -195,6 +223,11 @@ impl Follow {
         self.len() == 0
     }
 
+    /// Whether there is no room for more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.table.is_full()
+    }
+
     fn drop_place(&mut self, netns: NetnsId) -> Option<Place> {
         self.tracer.remove(netns);
         let followed = self.places.remove(&netns)?;
@@ -203,9 +236,16 @@ impl Follow {
     }
 
     fn drain(&mut self) -> Result<bool, Error> {
-        let (table, places) = (&mut self.table, &self.places);
+        let Self { table, places, told, .. } = self;
+        #[cfg(test)]
+        let loses = &mut self.loses;
         self.tracer.drain(&mut |event| {
+            #[cfg(test)]
+            if loses(&event) {
+                return;
+            }
             if places.contains_key(&event.netns) {
+                *told += 1;
                 table.apply(&event);
             }
         })
@@ -226,9 +266,10 @@ impl Follow {
         self.fail(failed, refresh);
     }
 
-    fn walk_again(&mut self, refresh: &mut Refresh) {
-        self.table.forget(|_| true);
-        self.places.values_mut().for_each(|followed| followed.walked = false);
+    fn walk_again(&mut self, refresh: &mut Refresh, is_doubtful: impl Fn(NetnsId) -> bool) {
+        self.table.forget(&is_doubtful);
+        let doubtful = self.places.iter_mut().filter(|(netns, _)| is_doubtful(**netns));
+        doubtful.for_each(|(_, followed)| followed.walked = false);
         self.walk_new(refresh);
     }
 
@@ -274,6 +315,55 @@ impl Follow {
         questions.extend(self.table.checks(CHECKS_MAX));
         let table = &mut self.table;
         self.tracer.ask(&questions, &mut |cookie, answer| table.answer(cookie, &answer))
+    }
+
+    /// The namespaces where the kernel counts other sockets than the table has, twice in a row
+    /// with no event in between.
+    fn miscounted(&mut self) -> Result<HashSet<NetnsId>, Error> {
+        let opening = self.table.opening();
+        let mut doubts = self.differences();
+        let mut sure = HashSet::new();
+        for _ in 0..COUNTS_MAX {
+            if doubts.is_empty() {
+                break;
+            }
+            let told = self.told;
+            self.drain()?;
+            let mut again = self.differences();
+            again.retain(|netns, by| doubts.get(netns) == Some(by));
+            doubts = again;
+            if self.told == told {
+                // What is just being opened may take its time, but not until the next refresh.
+                let is_sure = |(netns, by): &(&NetnsId, &i64)| {
+                    !opening.contains(netns) || self.doubts.get(netns) == Some(by)
+                };
+                sure = doubts.iter().filter(is_sure).map(|(&netns, _)| netns).collect();
+                break;
+            }
+        }
+        self.doubts = doubts;
+        Ok(sure)
+    }
+
+    /// By how much the kernel counts other sockets than the table has, where it does.
+    fn differences(&self) -> HashMap<NetnsId, i64> {
+        if self.table.is_full() {
+            return HashMap::new();
+        }
+        let difference = |(&netns, followed): (&NetnsId, &Followed)| {
+            Some((netns, followed.count.sockets()? - self.table.in_use(netns)))
+        };
+        self.places.iter().filter_map(difference).filter(|(_, by)| *by != 0).collect()
+    }
+
+    /// After a walk because of these.
+    fn judge_counts(&mut self, miscounted: &HashSet<NetnsId>) {
+        let differences = self.differences();
+        for netns in miscounted {
+            if let Some(followed) = self.places.get_mut(netns) {
+                followed.count.judge(!differences.contains_key(netns));
+            }
+        }
     }
 
     fn fail(&mut self, failed: Vec<(NetnsId, Error)>, refresh: &mut Refresh) {

@@ -14,8 +14,9 @@
 //! `record.rs`, `walk.rs` (`walk/run.rs`, `walk/chunk.rs`, `walk/holdings.rs`), `iter.rs`
 //! (`iter/program.rs`), `owner.rs` (`owner/walk.rs`, `owner/table.rs`, `owner/cgroup.rs`,
 //! `owner/names.rs`), `hidden.rs`, `place.rs`, `follow.rs` (`follow/event.rs`,
-//! `follow/question.rs`, `follow/entry.rs`, `follow/table.rs`, `follow/tracer.rs`), `poll.rs`,
-//! `snapshot.rs` (`snapshot/memory.rs`, `snapshot/observer.rs`, `snapshot/warnings.rs`).
+//! `follow/question.rs`, `follow/entry.rs`, `follow/table.rs`, `follow/tracer.rs`,
+//! `follow/count.rs`), `poll.rs`, `snapshot.rs` (`snapshot/seen.rs`, `snapshot/listing.rs`,
+//! `snapshot/holders.rs`, `snapshot/memory.rs`, `snapshot/observer.rs`, `snapshot/warnings.rs`).
 
 #![forbid(unsafe_code)]
 

@@ -115,8 +115,10 @@ fn list(
     let mut coverage = crate::Coverage::default();
     for transport in [Transport::Tcp, Transport::Udp] {
         let query = Query { details, ..Query::all(transport) };
-        let mut keep = |row: &Row| drop(into.insert(Identity::of(netns, row), row.clone()));
-        coverage.add(reader.read(&query, &mut keep)?);
+        let read = reader.read(&query, &mut |row| {
+            into.insert(Identity::of(netns, row), row.clone());
+        });
+        coverage.add(read?);
     }
     Ok(coverage)
 }

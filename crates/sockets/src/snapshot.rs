@@ -1,35 +1,36 @@
 //! The method `snapshot`: one reading of all sockets of the host, bundled.
 //!
-//! A netlink socket stays in the namespace where it was opened, so each namespace is entered once
-//! and then read from outside. Holding one keeps its namespace alive, so it is closed as soon as
-//! nothing else shows that the namespace exists.
+//! Who reads again and again has a table kept up to date by the kernel's events, where the host
+//! allows that; otherwise the sockets are listed (`snapshot/listing.rs`). Either way each namespace
+//! is entered once and then read from outside. What reads it keeps it alive, so that is closed as
+//! soon as nothing else shows that the namespace exists.
 
+mod holders;
+mod listing;
 mod memory;
 mod observer;
+mod seen;
 mod warnings;
 
-use std::{
-    collections::{HashMap, HashSet},
-    net::SocketAddr,
-    time::Instant,
-};
+use std::time::{Duration, Instant};
 
-use portolan_flow::{
-    Bundle, Bundler, End, NetnsId, Observation, Owner, Phase, PortRange, Transport,
-};
+use portolan_flow::{Bundle, Bundler, End, Namespace, Observation, Phase, PortRange, Transport};
 use portolan_sys::limits;
 
 use crate::{
-    Choice, Coverage, Details, Error, Hidden, Method, MethodName, Owners, Place, Query, Row,
-    Source, State, Wish, choose, hidden_processes, method, owner, place,
+    Choice, Coverage, Error, Hidden, MethodName, Place, Places, Source, hidden_processes, owner,
+    place,
 };
+use holders::Holders;
+use listing::Listing;
 use memory::Memory;
 use observer::Observers;
+use seen::Seen;
 use warnings::Unopened;
 
-/// After so many readings owners are looked up again even if no new socket appeared: a socket may
-/// have been handed from one process to another.
-const READINGS_PER_WALK: u32 = 15;
+/// So long the edges of a reading are those of the next ones too, if no socket changed; less than
+/// what [`Memory`] remembers.
+const QUIET_MAX: Duration = Duration::from_secs(60);
 
 /// What to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,9 @@ pub struct SnapshotOptions {
     pub method: Option<MethodName>,
     /// Only the observer's own network namespace.
     pub own_namespace_only: bool,
+    /// Many readings are to come, so that what it takes to begin does not count. Where no method
+    /// is asked for, the sockets are followed by the kernel's events if the host allows it.
+    pub again: bool,
 }
 
 /// One reading.
@@ -54,17 +58,13 @@ pub struct Reading {
 /// Reads the sockets of this host again and again.
 pub struct Snapshot {
     options: SnapshotOptions,
-    choice: Choice,
+    listing: Listing,
     ephemeral: PortRange,
-    readers: HashMap<NetnsId, (Place, Box<dyn Method>)>,
-    owners: Owners,
-    /// Sockets that the last walk did not find: no reason for another.
-    unowned: HashSet<u32>,
-    /// Those of them that certainly exist.
-    hidden: HashSet<u32>,
-    readings_since_walk: u32,
+    holders: Holders,
     memory: Memory,
     observers: Observers,
+    /// What the last reading found, if it succeeded, and when it was put together.
+    last: Option<(Instant, Bundle)>,
 }
 
 impl Snapshot {
@@ -73,38 +73,36 @@ impl Snapshot {
     /// # Errors
     /// When no method works, or not the one asked for.
     pub fn open(options: SnapshotOptions) -> Result<Self, Error> {
-        let choice = match options.method {
-            Some(method) => Choice { method, passed_over: Vec::new() },
-            None => choose(&Wish { query: &query(Transport::Tcp), owners: true, again: true })?,
-        };
         let (first, last) =
             limits::ephemeral_ports().unwrap_or((PortRange::LINUX.first, PortRange::LINUX.last));
-        let here = Place::here();
-        let reader = method::open(choice.method, &here)?;
         Ok(Self {
             options,
-            choice,
+            listing: Listing::open(options)?,
             ephemeral: PortRange { first, last },
-            readers: HashMap::from([(here.netns, (here, reader))]),
-            owners: Owners::from(Source::choose(true)),
-            unowned: HashSet::new(),
-            hidden: HashSet::new(),
-            readings_since_walk: READINGS_PER_WALK,
+            holders: Holders::from(Source::choose(options.again)),
             memory: Memory::default(),
             observers: Observers::new(owner::name_of(std::process::id())),
+            last: None,
         })
     }
 
     /// For people: `snapshot (netlink sock_diag)`.
     #[must_use]
     pub fn describe(&self) -> String {
-        format!("snapshot ({})", self.choice.method.describe())
+        format!("snapshot ({})", self.listing.describe())
     }
 
-    /// The listing method and what stood against faster ones.
+    /// The listing method and what stood against faster ones; `None` where the sockets are followed
+    /// by the kernel's events.
     #[must_use]
-    pub fn choice(&self) -> &Choice {
-        &self.choice
+    pub fn choice(&self) -> Option<&Choice> {
+        self.listing.choice()
+    }
+
+    /// Why the kernel's events are not followed, where that was tried.
+    #[must_use]
+    pub fn unfollowed(&self) -> Option<&Error> {
+        self.listing.unfollowed()
     }
 
     /// Reads all sockets once.
@@ -112,11 +110,16 @@ impl Snapshot {
     /// # Errors
     /// When the observer's own namespace cannot be read; trouble with any other is a warning.
     pub fn read(&mut self) -> Result<Reading, Error> {
+        let last = self.last.take();
         let mut reading = Reading::default();
         let hidden = self.follow_namespaces(&mut reading.warnings)?;
-        let (places, seen) = self.list(&mut reading)?;
-        self.follow_owners(&seen)?;
-        reading.bundle = self.bundle(&places, &seen, Instant::now());
+        self.listing.read(&mut reading)?;
+        self.holders.follow(&mut self.listing)?;
+        let now = Instant::now();
+        let same = last.filter(|(at, _)| self.is_as_it_was(now.duration_since(*at)));
+        let (at, bundle) = same.unwrap_or_else(|| (now, self.bundle(now)));
+        self.last = self.listing.is_followed().then(|| (at, bundle.clone()));
+        reading.bundle = bundle;
         reading.warnings.extend(warnings::of_coverage(reading.coverage));
         reading.warnings.extend(self.hidden_warning(hidden));
         Ok(reading)
@@ -125,157 +128,66 @@ impl Snapshot {
     /// Closes the readers in other namespaces: each keeps its namespace alive, though nobody else
     /// may, until the next reading. For those who read seldom; the next reading opens them again.
     pub fn release(&mut self) {
-        let here = Place::here().netns;
-        self.readers.retain(|netns, _| *netns == here);
+        // The own one is open, and nothing is opened.
+        let _ = self.listing.set_places(vec![Place::here()]);
     }
 
-    fn bundle(&mut self, places: &[Place], seen: &[Seen], now: Instant) -> Bundle {
-        let mut bundler = Bundler::new(self.ephemeral);
-        for socket in seen {
-            let observation = self.observation(&places[socket.place], socket);
-            if observation.phase == Phase::Listening && !self.is_datagram_client(socket) {
-                let bound = (socket.netns, socket.transport, socket.local);
-                self.memory.listens(bound, listening_end(&observation), now);
+    /// Whether the sockets and who holds them are what they were so long ago.
+    fn is_as_it_was(&self, ago: Duration) -> bool {
+        self.listing.is_quiet() && !self.holders.are_fresh() && ago < QUIET_MAX
+    }
+
+    fn bundle(&mut self, now: Instant) -> Bundle {
+        let Self { listing, holders, memory, ephemeral, .. } = self;
+        let mut bundler = Bundler::new(*ephemeral);
+        let mut used = Vec::new();
+        let mut inside = None;
+        listing.each(&mut |seen| {
+            if inside.is_none_or(|(netns, _)| netns != seen.netns) {
+                inside = listing.namespace(seen.netns).map(|namespace| (seen.netns, namespace));
+            }
+            // One that could not be read to its end has none.
+            let Some((_, namespace)) = inside else { return };
+            let observation = observation(seen, namespace, holders);
+            if seen.phase != Phase::Listening {
+                used.push((seen.netns, seen.transport, seen.local.port()));
+            } else if !is_datagram_client(seen, *ephemeral) {
+                let bound = (seen.netns, seen.transport, seen.local);
+                memory.listens(bound, listening_end(&observation), now);
             }
             bundler.observe(observation);
-        }
-        let connected = seen.iter().filter(|socket| socket.phase != Phase::Listening);
-        let ports = connected.map(|socket| (socket.netns, socket.transport, socket.local.port()));
-        self.memory.used(ports, now);
-        self.memory.keep_namespaces(|netns| self.readers.contains_key(&netns));
-        self.memory.tell(&mut bundler, now);
-        if self.readings_since_walk == 0 {
+        });
+        memory.used(used.into_iter(), now);
+        memory.keep_namespaces(|netns| listing.namespace(netns).is_some());
+        memory.tell(&mut bundler, now);
+        if holders.are_fresh() {
             self.observers.forget();
         }
         self.observers.without(bundler.finish())
     }
 
-    /// Those come and go with every question that they ask.
-    fn is_datagram_client(&self, socket: &Seen) -> bool {
-        socket.transport == Transport::Udp && self.ephemeral.contains(socket.local.port())
-    }
-
-    /// Opens a reader in every new namespace and closes those of namespaces that are gone.
+    /// Looks into every new namespace, and no more into those that are gone. Returns how many
+    /// processes may live in others.
     fn follow_namespaces(&mut self, warnings: &mut Vec<String>) -> Result<usize, Error> {
-        if self.options.own_namespace_only {
-            return Ok(0);
-        }
-        let found = place::places()?;
-        let here = found.places.first().map(|place| place.netns);
-        let alive: HashSet<NetnsId> = found.places.iter().map(|place| place.netns).collect();
-        self.readers.retain(|netns, _| alive.contains(netns));
+        let here = Place::here();
+        let found = match self.options.own_namespace_only {
+            true => Places { places: vec![here.clone()], hidden_processes: 0 },
+            false => place::places()?,
+        };
         let mut unopened = Unopened::default();
-        for place in found.places {
-            if Some(place.netns) == here || self.readers.contains_key(&place.netns) {
-                continue;
+        for (place, error) in self.listing.set_places(found.places) {
+            if place.netns == here.netns {
+                return Err(error);
             }
-            match method::open(self.choice.method, &place) {
-                Ok(reader) => drop(self.readers.insert(place.netns, (place, reader))),
-                Err(error) => unopened.add(error),
-            }
+            unopened.add(error);
         }
         warnings.extend(unopened.warnings());
         Ok(found.hidden_processes)
     }
 
-    fn list(&mut self, reading: &mut Reading) -> Result<(Vec<Place>, Vec<Seen>), Error> {
-        let here = Place::here().netns;
-        let (mut places, mut seen) = (Vec::new(), Vec::new());
-        let mut gone = Vec::new();
-        for (netns, (place, reader)) in &mut self.readers {
-            let before = seen.len();
-            let mut again = |seen: &mut Vec<Seen>| {
-                seen.truncate(before);
-                let mut keep = |row: &Row| seen.extend(Seen::of(row, places.len(), *netns));
-                read_both(reader.as_mut(), &mut keep)
-            };
-            let mut listed = again(&mut seen);
-            if listed.as_ref().is_ok_and(|coverage| coverage.torn) {
-                listed = again(&mut seen);
-            }
-            match listed {
-                Ok(coverage) => reading.coverage.add(coverage),
-                Err(error) if *netns == here => return Err(error),
-                Err(error) => {
-                    reading.warnings.push(error.to_string());
-                    gone.push(*netns);
-                }
-            }
-            places.push(place.clone());
-        }
-        for netns in gone {
-            self.readers.remove(&netns);
-        }
-        Ok((places, seen))
-    }
-
-    /// Looks up owners again when a socket appeared that was not there before.
-    fn follow_owners(&mut self, seen: &[Seen]) -> Result<(), Error> {
-        self.readings_since_walk += 1;
-        let inodes = || seen.iter().map(|socket| socket.inode).filter(|&inode| inode != 0);
-        let is_new = |inode| !self.owners.knows(inode) && !self.unowned.contains(&inode);
-        if self.readings_since_walk < READINGS_PER_WALK && !inodes().any(is_new) {
-            return Ok(());
-        }
-        self.owners.walk()?;
-        self.readings_since_walk = 0;
-        let missing = |owners: &Owners| -> Vec<&Seen> {
-            let held = seen.iter().filter(|socket| socket.inode != 0);
-            held.filter(|socket| !owners.knows(socket.inode)).collect()
-        };
-        if missing(&self.owners).iter().any(|socket| !self.unowned.contains(&socket.inode)) {
-            self.owners.walk_new()?;
-            self.hidden = self.still_there(&missing(&self.owners));
-        }
-        self.unowned = missing(&self.owners).iter().map(|socket| socket.inode).collect();
-        Ok(())
-    }
-
-    /// Which of the sockets exist right now, by inode number: the others were closed between the
-    /// listing and the walk, which says nothing about who may be seen.
-    fn still_there(&mut self, sockets: &[&Seen]) -> HashSet<u32> {
-        let mut existing = HashSet::new();
-        if self.owners.hidden_processes() == 0 {
-            return existing;
-        }
-        let places: HashSet<NetnsId> = sockets.iter().map(|socket| socket.netns).collect();
-        for (netns, (_, reader)) in &mut self.readers {
-            if places.contains(netns) {
-                // A namespace that cannot be read any more has no sockets.
-                let _ = read_both(reader.as_mut(), &mut |row| {
-                    existing.insert(row.inode);
-                });
-            }
-        }
-        sockets.iter().map(|socket| socket.inode).filter(|inode| existing.contains(inode)).collect()
-    }
-
-    fn observation(&mut self, place: &Place, seen: &Seen) -> Observation {
-        let holder = self.owners.holder(seen.inode);
-        let pid = holder.as_ref().map(|holder| holder.pid);
-        let owner = match holder {
-            Some(holder) => Owner::Process(holder.process),
-            // Where every process can be seen, a socket without one belongs to the kernel.
-            None if self.hidden.contains(&seen.inode) && self.owners.hidden_processes() > 0 => {
-                Owner::Hidden { uid: seen.uid }
-            }
-            None => Owner::Unobserved,
-        };
-        Observation {
-            transport: seen.transport,
-            netns: place.netns,
-            namespace: place.namespace.clone(),
-            local: seen.local,
-            remote: seen.remote,
-            phase: seen.phase,
-            owner,
-            pid,
-        }
-    }
-
     /// The same text as long as the same processes hide, so that it is not news each time.
     fn hidden_warning(&self, in_namespaces: usize) -> Option<String> {
-        let hidden = self.owners.hidden_processes().max(in_namespaces);
+        let hidden = self.holders.hidden_processes().max(in_namespaces);
         (hidden > 0).then(|| {
             format!(
                 "{}: their sockets are shown by user, and network namespaces (containers) where \
@@ -287,60 +199,22 @@ impl Snapshot {
     }
 }
 
-/// What a reading keeps of a row until the owners are known.
-#[derive(Debug)]
-struct Seen {
-    place: usize,
-    netns: NetnsId,
-    transport: Transport,
-    phase: Phase,
-    local: SocketAddr,
-    remote: SocketAddr,
-    inode: u32,
-    uid: u32,
+/// Those come and go with every question that they ask.
+fn is_datagram_client(socket: &Seen, ephemeral: PortRange) -> bool {
+    socket.transport == Transport::Udp && ephemeral.contains(socket.local.port())
 }
 
-impl Seen {
-    fn of(row: &Row, place: usize, netns: NetnsId) -> Option<Self> {
-        Some(Self {
-            place,
-            netns,
-            transport: row.transport,
-            phase: phase(row)?,
-            local: row.local,
-            remote: row.remote,
-            inode: row.inode,
-            uid: row.uid,
-        })
-    }
-}
-
-fn read_both(reader: &mut dyn Method, keep: &mut dyn FnMut(&Row)) -> Result<Coverage, Error> {
-    let mut coverage = reader.read(&query(Transport::Tcp), keep)?;
-    coverage.add(reader.read(&query(Transport::Udp), keep)?);
-    Ok(coverage)
-}
-
-/// What a reading asks for: not the queues.
-fn query(transport: Transport) -> Query {
-    Query { details: Details { holder: true, ..Details::NONE }, ..Query::all(transport) }
-}
-
-fn phase(row: &Row) -> Option<Phase> {
-    match row.state {
-        State::Listen => Some(Phase::Listening),
-        State::Close => {
-            (row.transport == Transport::Udp && row.local.port() != 0).then_some(Phase::Listening)
-        }
-        State::SynSent | State::SynReceived | State::NewSynReceived => Some(Phase::Opening),
-        State::TimeWait => Some(Phase::TimeWait),
-        State::BoundInactive => None,
-        State::Established
-        | State::FinWait1
-        | State::FinWait2
-        | State::CloseWait
-        | State::LastAck
-        | State::Closing => Some(Phase::Connected),
+fn observation(seen: &Seen, namespace: &Namespace, holders: &mut Holders) -> Observation {
+    let (owner, pid) = holders.of(seen);
+    Observation {
+        transport: seen.transport,
+        netns: seen.netns,
+        namespace: namespace.clone(),
+        local: seen.local,
+        remote: seen.remote,
+        phase: seen.phase,
+        owner,
+        pid,
     }
 }
 

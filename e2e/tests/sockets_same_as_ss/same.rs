@@ -38,7 +38,8 @@ struct Tells {
     /// How many connections may wait at a listener (Send-Q): 0 where it is not told.
     backlog: bool,
     interface: bool,
-    /// Whether a wildcard address is of IPv4 too, `*`, or of IPv6 only: `[::]` where it is not told.
+    /// Whether a wildcard address is of IPv4 too, `*`, or of IPv6 only, `[::]` as where that is not
+    /// told.
     versions: bool,
 }
 

@@ -89,6 +89,7 @@ impl Config {
         let snapshot = SnapshotOptions {
             method: args.listing.method(),
             own_namespace_only: args.own_namespace,
+            again: matches!(task, Task::Live { .. }),
         };
         Ok(Self { task, interval: args.interval, since, keep: args.keep, store, snapshot })
     }

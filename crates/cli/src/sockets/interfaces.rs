@@ -11,10 +11,13 @@ use portolan_sockets::Place;
 
 use super::digits;
 
-/// The names of interfaces by network namespace and index; each is asked for once.
+/// An interface: its network namespace, and its index there.
+type Interface = (NetnsId, u32);
+
+/// The names of interfaces; each is asked for once.
 #[derive(Debug, Default)]
 pub struct Interfaces {
-    names: Mutex<HashMap<(NetnsId, u32), Option<Arc<str>>>>,
+    names: Mutex<HashMap<Interface, Option<Arc<str>>>>,
 }
 
 impl Interfaces {

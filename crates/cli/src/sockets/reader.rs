@@ -42,13 +42,10 @@ struct Worker<'a, T> {
 impl<'a> Reader<'a> {
     /// Finds out how to list them, and says what cannot be told.
     pub fn open(config: &'a Config) -> anyhow::Result<Self> {
-        // Both may have a program to load.
-        let (method, owners) = thread::scope(|scope| {
-            let owners = scope.spawn(|| owners(config));
-            let method = method(config);
-            let owners = owners.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (method, owners)
-        });
+        let (method, owners) = match config.needs_owners {
+            true => method_beside_owners(config),
+            false => (method(config), Ok(Owners::new())),
+        };
         let (method, owners) = (method?, owners?);
         let places = if config.all_netns {
             places().context("cannot list the network namespaces")?.places
@@ -179,10 +176,16 @@ fn method(config: &Config) -> anyhow::Result<MethodName> {
     Ok(choose(&wish).context("cannot list the sockets of this host")?.method)
 }
 
-fn owners(config: &Config) -> anyhow::Result<Owners> {
-    if !config.needs_owners {
-        return Ok(Owners::new());
-    }
+/// Both may have a program to load.
+fn method_beside_owners(config: &Config) -> (anyhow::Result<MethodName>, anyhow::Result<Owners>) {
+    thread::scope(|scope| {
+        let owners = scope.spawn(owners);
+        let method = method(config);
+        (method, owners.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+fn owners() -> anyhow::Result<Owners> {
     let mut owners = Owners::from(Source::choose(false));
     owners.walk().context("cannot find out who holds the sockets")?;
     Ok(owners)

@@ -61,6 +61,8 @@ pub struct Table {
     listeners: HashMap<u64, Where>,
     /// Where connections may be half-open.
     half_open: HashSet<NetnsId>,
+    /// How many of the first are sockets that the kernel counts.
+    in_use: HashMap<NetnsId, i64>,
     most: usize,
     left_out: u64,
 }
@@ -79,6 +81,7 @@ impl Table {
             unsettled: HashMap::new(),
             listeners: HashMap::new(),
             half_open: HashSet::new(),
+            in_use: HashMap::new(),
             most,
             left_out: 0,
         }
@@ -125,13 +128,36 @@ impl Table {
             &mut self.unsettled
         };
         kind.insert(cookie, place);
+        self.count(entry.netns(), place, 1);
         let before = self.live.insert(cookie, entry);
         self.touched.entry(cookie).or_insert(before);
     }
 
     fn lose_place(&mut self, cookie: u64) -> Option<Where> {
         let other = self.settled.remove(&cookie).or_else(|| self.unsettled.remove(&cookie));
-        other.or_else(|| self.listeners.remove(&cookie))
+        let place = other.or_else(|| self.listeners.remove(&cookie))?;
+        let netns = self.live.get(&cookie).map(Entry::netns);
+        netns.into_iter().for_each(|netns| self.count(netns, place, -1));
+        Some(place)
+    }
+
+    /// One in TIME-WAIT is not the kernel's idea of a socket.
+    fn count(&mut self, netns: NetnsId, place: Where, more: i64) {
+        if matches!(place, Where::Socket(_)) {
+            *self.in_use.entry(netns).or_default() += more;
+        }
+    }
+
+    /// How many sockets the kernel should count in a namespace, if all events came.
+    pub fn in_use(&self, netns: NetnsId) -> i64 {
+        self.in_use.get(&netns).copied().unwrap_or(0)
+    }
+
+    /// Where connections began to be opened since the last refresh: these are told of before the
+    /// kernel counts them.
+    pub fn opening(&self) -> HashSet<NetnsId> {
+        let touched = self.touched.keys().filter_map(|cookie| self.live.get(cookie));
+        touched.filter(|entry| entry.state == State::SynSent).map(Entry::netns).collect()
     }
 
     fn place(&self, cookie: u64) -> Option<Where> {
@@ -152,6 +178,7 @@ impl Table {
         let cookies: Vec<u64> = cookies.map(|(&cookie, _)| cookie).collect();
         cookies.into_iter().for_each(|cookie| self.remove(cookie));
         self.half_open.retain(|&netns| !gone(netns));
+        self.in_use.retain(|&netns, _| !gone(netns));
     }
 
     /// Takes in a socket in a state that has no events.
@@ -286,7 +313,8 @@ impl Table {
         self.left_out
     }
 
-    fn is_full(&self) -> bool {
+    /// Whether there is no room for another.
+    pub fn is_full(&self) -> bool {
         self.len() >= self.most
     }
 }

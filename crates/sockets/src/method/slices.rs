@@ -6,7 +6,7 @@ use super::{MethodName, Query, Slice, choice, open};
 use crate::{Coverage, Error, Place, Row};
 
 /// More gain nothing: they wait for the same memory. Also what `walk` has buffers for.
-const SLICES_MAX: usize = 4;
+const SLICES_MAX: u64 = 4;
 
 /// Below that a second thread takes longer to start than it saves.
 const SOCKETS_PER_SLICE: u64 = 4_000;
@@ -14,14 +14,17 @@ const SOCKETS_PER_SLICE: u64 = 4_000;
 /// Into how many slices to cut a listing of the calling thread's namespace.
 #[must_use]
 pub fn worthwhile_slices(method: MethodName, query: &Query) -> NonZero<u32> {
-    let most = match method {
-        MethodName::Walk => SLICES_MAX as u64,
+    let can_share = match method {
+        MethodName::Walk => true,
         // Each slice goes through the whole table, and tells only of its part.
-        MethodName::Diag if choice::wants_most(query) => SLICES_MAX as u64,
-        MethodName::Diag | MethodName::Iter | MethodName::Procfs => 1,
+        MethodName::Diag => choice::wants_most(query),
+        MethodName::Iter | MethodName::Procfs => false,
     };
+    if !can_share {
+        return NonZero::<u32>::MIN;
+    }
     let cores = thread::available_parallelism().map_or(1, NonZero::get) as u64;
-    let slices = most.min(cores).min(choice::connections() / SOCKETS_PER_SLICE);
+    let slices = SLICES_MAX.min(cores).min(choice::connections() / SOCKETS_PER_SLICE);
     u32::try_from(slices).ok().and_then(NonZero::new).unwrap_or(NonZero::<u32>::MIN)
 }
 

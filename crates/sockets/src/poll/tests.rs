@@ -26,8 +26,8 @@ fn told(poll: &mut Poll) -> Vec<String> {
 
 #[test]
 fn a_refresh_tells_what_changed_and_nothing_else() {
-    in_own_namespace(|| {
-        for method in MethodName::ALL {
+    for method in MethodName::ALL {
+        in_own_namespace(|| {
             let mut poll = Poll::open(method, vec![Place::here()]).expect("it works here");
             assert!(poll.is_empty(), "{method}");
             let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
@@ -44,6 +44,6 @@ fn a_refresh_tells_what_changed_and_nothing_else() {
             assert!(client.as_raw_fd() > 0, "still open");
             drop((client, server, listener));
             eventually("they end", || told(&mut poll).contains(&"- LISTEN".to_owned()));
-        }
-    });
+        });
+    }
 }

@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod ephemeral;
+mod events;
 mod observers;
 mod trouble;
 
@@ -35,9 +36,29 @@ fn alone_in_all_namespaces(work: impl FnOnce() + Send) {
     in_own_namespace(work);
 }
 
-fn open(method: MethodName, own_namespace_only: bool) -> Snapshot {
-    let options = SnapshotOptions { method: Some(method), own_namespace_only };
-    Snapshot::open(options).expect("both methods work on every supported kernel")
+/// A listing method, or the kernel's events.
+type Way = Option<MethodName>;
+
+const EVENTS: Way = None;
+const DIAG: Way = Some(MethodName::Diag);
+
+/// The two ways that differ in all that a snapshot does itself.
+const BOTH: [Way; 2] = [EVENTS, DIAG];
+
+fn all_ways() -> impl Iterator<Item = Way> {
+    [EVENTS].into_iter().chain(MethodName::ALL.map(Some))
+}
+
+/// Runs `work` for both, each in a namespace of its own.
+fn in_own_namespaces(work: impl Fn(Way) + Sync) {
+    BOTH.into_iter().for_each(|way| in_own_namespace(|| work(way)));
+}
+
+fn open(way: Way, own_namespace_only: bool) -> Snapshot {
+    let options = SnapshotOptions { method: way, own_namespace_only, again: true };
+    let snapshot = Snapshot::open(options).expect("all ways work on every supported kernel");
+    assert_eq!(snapshot.choice().is_none(), way == EVENTS, "{:?}", snapshot.unfollowed());
+    snapshot
 }
 
 /// A server that says when it listens, accepts so many connections, and says that.
@@ -87,11 +108,11 @@ fn only(flows: &[Flow]) -> &Flow {
 fn connections_become_one_edge_between_two_processes() {
     in_own_namespace(|| {
         let (client, server) = both(5);
-        for method in MethodName::ALL {
-            let reading = read(&mut open(method, true));
+        for way in all_ways() {
+            let reading = read(&mut open(way, true));
             let flow = only(&reading.bundle.flows);
-            assert_eq!(who(&flow.client), (Some("bash"), &[client.pid()][..]), "{method}");
-            assert_eq!(who(&flow.server), (Some("perl"), &[server.pid()][..]), "{method}");
+            assert_eq!(who(&flow.client), (Some("bash"), &[client.pid()][..]), "{way:?}");
+            assert_eq!(who(&flow.server), (Some("perl"), &[server.pid()][..]), "{way:?}");
             assert_eq!((flow.transport, flow.server_port), (Transport::Tcp, PORT));
             assert_eq!((flow.connections(), flow.side(), flow.guessed), (5, "both", false));
             assert!(flow.client.namespace.as_ref().is_some_and(|name| name.is_host()));
@@ -110,10 +131,10 @@ fn a_connection_that_nobody_accepted_is_the_listeners() {
     in_own_namespace(|| {
         let server = server(0);
         let _client = client(2);
-        for method in MethodName::ALL {
-            let reading = read(&mut open(method, true));
+        for way in all_ways() {
+            let reading = read(&mut open(way, true));
             let flow = only(&reading.bundle.flows);
-            assert_eq!(who(&flow.server), (Some("perl"), &[server.pid()][..]), "{method}");
+            assert_eq!(who(&flow.server), (Some("perl"), &[server.pid()][..]), "{way:?}");
             assert_eq!(flow.connections(), 2);
         }
     });
@@ -129,10 +150,10 @@ fn a_datagram_socket_with_a_peer_is_an_edge() {
         assert_eq!(server.line(), "bound");
         let mut client = Program::bash("exec 3<>/dev/udp/127.0.0.1/5300; echo open");
         assert_eq!(client.line(), "open");
-        for method in MethodName::ALL {
-            let reading = read(&mut open(method, true));
+        for way in all_ways() {
+            let reading = read(&mut open(way, true));
             let flow = only(&reading.bundle.flows);
-            assert_eq!((flow.transport, flow.server_port), (Transport::Udp, 5300), "{method}");
+            assert_eq!((flow.transport, flow.server_port), (Transport::Udp, 5300), "{way:?}");
             assert_eq!(who(&flow.client), (Some("bash"), &[client.pid()][..]));
             assert_eq!(who(&flow.server), (Some("perl"), &[server.pid()][..]));
             assert_eq!(reading.bundle.listeners.len(), 1);
@@ -142,22 +163,22 @@ fn a_datagram_socket_with_a_peer_is_an_edge() {
 
 #[test]
 fn the_observer_is_not_part_of_what_it_observes() {
-    in_own_namespace(|| {
+    in_own_namespaces(|way| {
         let own = TcpListener::bind("127.0.0.1:7117").expect("free");
         let _one = TcpStream::connect("127.0.0.1:7117").expect("connected");
         let _other = own.accept().expect("accepted");
         let mut visitor = Program::bash("exec 3<>/dev/tcp/127.0.0.1/7117; echo open");
         assert_eq!(visitor.line(), "open");
-        let bundle = read(&mut open(MethodName::Diag, true)).bundle;
+        let bundle = read(&mut open(way, true)).bundle;
         assert_eq!(bundle, Bundle::default());
     });
 }
 
 #[test]
 fn readings_follow_what_changes() {
-    in_own_namespace(|| {
+    in_own_namespaces(|way| {
         let server = server(0);
-        let mut snapshot = open(MethodName::Diag, true);
+        let mut snapshot = open(way, true);
         assert_eq!(read(&mut snapshot).bundle.flows, []);
         let one = client(1);
         assert_eq!(who(&only(&read(&mut snapshot).bundle.flows).client).1, [one.pid()]);
@@ -174,7 +195,7 @@ fn readings_follow_what_changes() {
 
 #[test]
 fn a_socket_that_was_handed_on_gets_its_new_owner_in_time() {
-    in_own_namespace(|| {
+    in_own_namespaces(|way| {
         // The parent closes the listener when it is told to; the child keeps it.
         let mut parent = Program::perl(&format!(
             "socket(L, PF_INET, SOCK_STREAM, 6); \
@@ -183,7 +204,7 @@ fn a_socket_that_was_handed_on_gets_its_new_owner_in_time() {
              else {{ select(undef, undef, undef, 0.01) while getppid() == $p; exit }}"
         ));
         let child: u32 = parent.line().parse().expect("a process id");
-        let mut snapshot = open(MethodName::Diag, true);
+        let mut snapshot = open(way, true);
         let holder = |snapshot: &mut Snapshot| {
             let listeners = read(snapshot).bundle.listeners;
             listeners[0].end.pids.as_slice().to_vec()
@@ -215,64 +236,63 @@ fn within(reading: &Reading, name: &Namespace) -> (Vec<Flow>, usize) {
 #[test]
 fn other_namespaces_are_read_and_let_go() {
     alone_in_all_namespaces(|| {
-        for method in MethodName::ALL {
-            let mut snapshot = open(method, false);
+        for way in all_ways() {
+            let mut snapshot = open(way, false);
             snapshot.read().expect("the own namespace is readable");
             let (netns, programs) = elsewhere();
             let name = Namespace::new(&format!("netns:{netns}"));
             let (flows, listeners) = within(&read(&mut snapshot), &name);
             let flow = only(&flows);
             let (client, server) = &programs;
-            assert_eq!(who(&flow.client), (Some("bash"), &[client.pid()][..]), "{method}");
-            assert_eq!(who(&flow.server), (Some("perl"), &[server.pid()][..]), "{method}");
+            assert_eq!(who(&flow.client), (Some("bash"), &[client.pid()][..]), "{way:?}");
+            assert_eq!(who(&flow.server), (Some("perl"), &[server.pid()][..]), "{way:?}");
             assert_eq!((flow.client.namespace.as_ref(), flow.connections()), (Some(&name), 3));
             assert_eq!(listeners, 1);
 
             // A netlink socket of ours inside would keep the namespace alive.
             let ours: Vec<u64> = netlink_sockets(server.pid()).filter(is_ours).collect();
-            assert_eq!(
-                ours.len(),
-                usize::from(matches!(method, MethodName::Diag | MethodName::Walk)),
-                "{method}"
-            );
+            let by_netlink = [EVENTS, DIAG, Some(MethodName::Walk)].contains(&way);
+            assert_eq!(!ours.is_empty(), by_netlink, "{way:?}");
             drop(programs);
             let reading = read(&mut snapshot);
-            assert_eq!(within(&reading, &name), (vec![], 0), "{method}");
-            assert!(!ours.iter().any(is_ours), "{method} keeps a namespace that ended");
+            assert_eq!(within(&reading, &name), (vec![], 0), "{way:?}");
+            assert!(!ours.iter().any(is_ours), "{way:?} keeps a namespace that ended");
         }
     });
 }
 
 #[test]
 fn a_released_namespace_ends_and_one_that_goes_on_is_read_again() {
-    alone_in_all_namespaces(|| {
-        let mut snapshot = open(MethodName::Diag, false);
-        let (netns, (client, server)) = elsewhere();
-        let name = Namespace::new(&format!("netns:{netns}"));
-        assert_eq!(within(&read(&mut snapshot), &name).1, 1);
-        let ours: Vec<u64> = netlink_sockets(server.pid()).filter(is_ours).collect();
-        assert_eq!(ours.len(), 1);
-        snapshot.release();
-        assert!(!ours.iter().any(is_ours), "nothing of ours keeps the namespace");
-        assert_eq!(within(&read(&mut snapshot), &name).1, 1);
-        drop((client, server));
+    BOTH.into_iter().for_each(|way| {
+        alone_in_all_namespaces(|| {
+            let mut snapshot = open(way, false);
+            let (netns, (client, server)) = elsewhere();
+            let name = Namespace::new(&format!("netns:{netns}"));
+            assert_eq!(within(&read(&mut snapshot), &name).1, 1);
+            let ours: Vec<u64> = netlink_sockets(server.pid()).filter(is_ours).collect();
+            assert!(!ours.is_empty());
+            snapshot.release();
+            assert!(!ours.iter().any(is_ours), "nothing of ours keeps the namespace");
+            assert_eq!(within(&read(&mut snapshot), &name).1, 1);
+            drop((client, server));
+        })
     });
 }
 
 #[test]
 fn a_namespace_outlives_the_process_that_it_was_found_by() {
     alone_in_all_namespaces(|| {
-        for method in MethodName::ALL {
-            let mut snapshot = open(method, false);
+        for way in all_ways() {
+            let mut snapshot = open(way, false);
             // The first process has the lower id, so it is found first.
             let (netns, (client, server)) = run_in_own_namespace(|| {
                 let first = Program::bash("");
                 (netns::current().expect("/proc is mounted"), (first, server(0)))
             });
             let name = Namespace::new(&format!("netns:{netns}"));
-            assert_eq!(within(&read(&mut snapshot), &name).1, 1, "{method}");
+            assert_eq!(within(&read(&mut snapshot), &name).1, 1, "{way:?}");
             drop(client);
-            assert_eq!(within(&read(&mut snapshot), &name).1, 1, "{method}");
+            assert_eq!(within(&read(&mut snapshot), &name).1, 1, "{way:?}");
             drop(server);
         }
     });
@@ -280,9 +300,9 @@ fn a_namespace_outlives_the_process_that_it_was_found_by() {
 
 #[test]
 fn other_namespaces_are_not_read_where_that_is_not_wanted() {
-    in_own_namespace(|| {
+    in_own_namespaces(|way| {
         let (netns, _programs) = elsewhere();
-        let reading = read(&mut open(MethodName::Diag, true));
+        let reading = read(&mut open(way, true));
         let name = Namespace::new(&format!("netns:{netns}"));
         assert_eq!(within(&reading, &name), (vec![], 0));
         assert_eq!(reading.bundle, Bundle::default());

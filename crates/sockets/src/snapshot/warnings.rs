@@ -1,6 +1,9 @@
 //! What a reading could not see: warnings that stay the same as long as their reason does.
 
-use std::io;
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use rustix::io::Errno;
 
@@ -12,6 +15,21 @@ pub(super) fn of_coverage(coverage: Coverage) -> impl Iterator<Item = String> {
     let torn = "the kernel's socket tables changed while they were read, twice in a row: \
                 some sockets may be missing or counted twice";
     let warnings = [(coverage.skipped > 0, skipped), (coverage.torn, torn)];
+    warnings.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned())
+}
+
+/// So long it is said that events were lost: where that happens now and then, it is said all the
+/// time, and is not news again and again.
+const LOST_LATELY: Duration = Duration::from_secs(60);
+
+/// The same text each time, whatever was lost.
+pub(super) fn of_events(rewalked: Option<Instant>, is_full: bool) -> impl Iterator<Item = String> {
+    let lost = "some of the kernel's events did not come within the last minute, so all sockets \
+                were read again: nothing is missing, but such a reading takes longer";
+    let full = "there are more sockets than can be followed by events: the others are missing; \
+                --listing diag reads all";
+    let lately = rewalked.is_some_and(|at| at.elapsed() < LOST_LATELY);
+    let warnings = [(lately, lost), (is_full, full)];
     warnings.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned())
 }
 

@@ -1,5 +1,7 @@
 //! Where there are more events than room.
 
+use rustix::net::sockopt;
+
 use super::*;
 
 #[test]
@@ -83,5 +85,55 @@ fn it_needs_no_privilege_once_it_is_open() {
             drop(held);
             assert_equal(&mut follow, &here, "without capabilities");
         });
+    });
+}
+
+/// Events that the kernel neither delivers nor counts, of whatever kind.
+#[test]
+fn an_event_that_nobody_counted_is_noticed_at_the_next_quiet_moment() {
+    in_own_namespace(|| {
+        let here = vec![Place::here()];
+        let mut follow = follow_here();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let called = listener.local_addr().expect("bound");
+        let pair = || {
+            let client = TcpStream::connect(called).expect("connected");
+            (client, listener.accept().expect("accepted").0)
+        };
+        let _others: Vec<_> = (0..100).map(|_| pair()).collect();
+        assert_equal(&mut follow, &here, "nothing is lost yet");
+        for lost in [State::SynSent, State::Established, State::Close, State::Listen] {
+            let mut left = 1;
+            follow.loses = Box::new(move |event| {
+                let is_lost = event.row.state == lost && left > 0;
+                left -= i32::from(is_lost);
+                is_lost
+            });
+            let (client, server) = pair();
+            let other = TcpListener::bind("127.0.0.1:0").expect("bound");
+            follow.refresh().expect("refreshed");
+            assert_equal(&mut follow, &here, &format!("{lost:?} is lost, at birth"));
+            sockopt::set_socket_linger(&client, Some(Duration::ZERO)).expect("set");
+            drop((client, server, other));
+            follow.refresh().expect("refreshed");
+            assert_equal(&mut follow, &here, &format!("{lost:?} is lost, at the end"));
+            assert!(follow.refresh().expect("refreshed").rewalked.is_none(), "it is healed");
+        }
+    });
+}
+
+#[test]
+fn a_birth_without_any_event_is_found_and_said() {
+    in_own_namespace(|| {
+        let mut follow = follow_here();
+        follow.loses = Box::new(|_| true);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let reason = follow.refresh().expect("refreshed").rewalked;
+        assert_eq!(reason.as_deref(), Some("sockets opened or closed without an event"));
+        assert_equal(&mut follow, &[Place::here()], "found");
+        assert!(follow.refresh().expect("refreshed").rewalked.is_none(), "once");
+        drop(listener);
+        assert!(follow.refresh().expect("refreshed").rewalked.is_some());
+        assert!(follow.is_empty());
     });
 }

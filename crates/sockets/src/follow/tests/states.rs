@@ -108,6 +108,11 @@ fn one_closed_in_fin_wait_2_is_followed_to_its_end() {
         let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
         let (server, _) = listener.accept().expect("accepted");
         drop(client);
+        // The other end's kernel may take a while to acknowledge.
+        eventually("its end is acknowledged", || {
+            follow.refresh().expect("refreshed");
+            !states(&follow).contains(&State::FinWait1)
+        });
         // The kernel keeps a small structure in its place.
         assert_equal(&mut follow, &here(), "FIN-WAIT-2 without a holder");
         assert_eq!(states(&follow), [State::FinWait2, State::CloseWait, State::Listen]);

@@ -20,14 +20,14 @@ fn server() -> Program {
 
 #[test]
 fn connections_that_outlive_their_listener_keep_their_direction() {
-    in_own_namespace(|| {
+    in_own_namespaces(|way| {
         let mut server = server();
         let mut client = Program::bash(&format!(
             "for _ in 1 2 3; do exec {{fd}}<>/dev/tcp/127.0.0.1/{GRPC}; done; echo open"
         ));
         assert_eq!(client.line(), "open");
         assert_eq!(server.line(), "accepted");
-        let mut snapshot = open(MethodName::Diag, true);
+        let mut snapshot = open(way, true);
         let check = |snapshot: &mut Snapshot| {
             let reading = read(snapshot);
             let flow = only(&reading.bundle.flows).clone();

@@ -26,13 +26,13 @@ fn listening_as(first: &str) -> Program {
 
 #[test]
 fn the_page_of_another_observer_is_not_seen() {
-    in_own_namespace(|| {
+    in_own_namespaces(|way| {
         for (first, seen) in [("map", false), ("hold", true), ("maps", true)] {
             let _other = listening_as(first);
             let mut visitor =
                 Program::bash(&format!("exec 3<>/dev/tcp/127.0.0.1/{PORT}; echo open"));
             assert_eq!(visitor.line(), "open");
-            let mut snapshot = open(MethodName::Diag, true);
+            let mut snapshot = open(way, true);
             for _ in 0..2 {
                 let bundle = read(&mut snapshot).bundle;
                 assert_eq!(!bundle.flows.is_empty(), seen, "{first}");
@@ -44,9 +44,9 @@ fn the_page_of_another_observer_is_not_seen() {
 
 #[test]
 fn another_program_with_such_an_argument_is_seen() {
-    in_own_namespace(|| {
+    in_own_namespaces(|way| {
         let _server = server(0);
         let _client = client(1);
-        assert_eq!(read(&mut open(MethodName::Diag, true)).bundle.flows.len(), 1);
+        assert_eq!(read(&mut open(way, true)).bundle.flows.len(), 1);
     });
 }

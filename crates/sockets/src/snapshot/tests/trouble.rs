@@ -2,7 +2,7 @@
 
 use std::{fs::File, sync::Arc, sync::atomic::AtomicUsize, sync::atomic::Ordering};
 
-use super::*;
+use super::{super::Listing, *};
 use crate::{Coverage, Error, Method, Place, Query, Row, scene::run_alone};
 
 /// A table that is torn so many times, and skips so many entries.
@@ -30,12 +30,13 @@ impl Method for Table {
 
 /// A reading of such a table, and how many times that read it.
 fn read_from(torn: usize, skipped: u64) -> (Reading, usize) {
-    let mut snapshot = open(MethodName::Diag, true);
+    let mut snapshot = open(DIAG, true);
     let reads = Arc::new(AtomicUsize::new(0));
     let here = Place::here();
     let inner = crate::open(MethodName::Diag, &here).expect("it was open before");
     let table = Table { reads: reads.clone(), torn, skipped, inner };
-    snapshot.readers.insert(here.netns, (here, Box::new(table)));
+    let Listing::Readers(readers) = &mut snapshot.listing else { unreachable!("it was asked for") };
+    readers.readers.insert(here.netns, (here, Box::new(table)));
     let reading = snapshot.read().expect("it is readable");
     (reading, reads.load(Ordering::Relaxed))
 }
@@ -76,12 +77,12 @@ fn entries_that_were_skipped_are_said() {
 fn a_namespace_that_lacks_a_descriptor_is_not_refused() {
     let test = "snapshot::tests::trouble::a_namespace_that_lacks_a_descriptor_is_not_refused";
     run_alone(test, || {
-        in_own_namespace(|| {
+        in_own_namespaces(|way| {
             let (_netns, _programs) = elsewhere();
-            let mut snapshot = open(MethodName::Diag, false);
+            let mut snapshot = open(way, false);
             let limit = rustix::process::Resource::Nofile;
-            let few =
-                rustix::process::Rlimit { current: Some(60), ..rustix::process::getrlimit(limit) };
+            let enough = rustix::process::getrlimit(limit);
+            let few = rustix::process::Rlimit { current: Some(90), ..enough };
             rustix::process::setrlimit(limit, few).expect("lower is always allowed");
             let mut all: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
             // One for the listing of /proc, or for the way into the namespace.
@@ -94,6 +95,7 @@ fn a_namespace_that_lacks_a_descriptor_is_not_refused() {
             assert!(!text.contains("CAP_SYS_ADMIN"), "{text}");
 
             snapshot.read().expect("there are descriptors again");
+            rustix::process::setrlimit(limit, enough).expect("not above the hard limit");
         });
     });
 }
