@@ -2,8 +2,8 @@
 
 use portolan_flow::Transport;
 use portolan_sockets::{
-    Hidden, Method, MethodName, Owners, Place, Query, Source, Wish, choose, hidden_processes, open,
-    places,
+    Hidden, Method, MethodName, Owners, Place, Query, Snapshot, SnapshotOptions, Source, Wish, choose,
+    hidden_processes, open, places,
 };
 use portolan_sys::capabilities::{self, CapabilitySet};
 
@@ -158,20 +158,25 @@ fn namespaces() -> Finding {
 }
 
 fn map(findings: &[Finding]) -> Finding {
-    let used =
-        findings.iter().find(|finding| finding.topic == "sockets" && finding.status == Status::Ok);
-    match used {
-        Some(used) => Finding::new(
-            "map",
-            "snapshot",
-            Status::Ok,
-            format!(
-                "polls the sockets ({}); a connection that comes and goes between two readings \
-                 shows only while it is in TIME-WAIT",
-                used.name
-            ),
-        ),
-        None => Finding::new("map", "snapshot", Status::Refused, "sockets cannot be listed")
-            .advise("see sockets above"),
+    if !findings.iter().any(|it| it.topic == "sockets" && it.status == Status::Ok) {
+        return Finding::new("map", "snapshot", Status::Refused, "sockets cannot be listed")
+            .advise("see sockets above");
     }
+    let options = SnapshotOptions { method: None, own_namespace_only: true, again: true };
+    let how = match Snapshot::open(options) {
+        Ok(snapshot) => match (snapshot.choice(), snapshot.unfollowed()) {
+            (Some(choice), Some(reason)) => {
+                format!("polls the sockets ({}; not events: {reason})", choice.method)
+            }
+            (Some(choice), None) => format!("polls the sockets ({})", choice.method),
+            (None, _) => "follows the sockets by the kernel's events".to_owned(),
+        },
+        Err(error) => {
+            return Finding::new("map", "snapshot", Status::Refused, error.to_string())
+                .advise("see sockets above");
+        }
+    };
+    let gap = "a connection that comes and goes between two readings shows only while it is in \
+               TIME-WAIT";
+    Finding::new("map", "snapshot", Status::Ok, format!("{how}; {gap}"))
 }

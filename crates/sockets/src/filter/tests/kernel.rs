@@ -19,7 +19,7 @@ use crate::{
 };
 use proptest::strategy::Strategy;
 
-const FILTERS: usize = 600;
+const FILTERS: usize = 300;
 
 /// What every method knows of a socket.
 fn known(row: &Row) -> String {

@@ -63,7 +63,7 @@ fn churn(listener: &TcpListener, stop: &AtomicBool, made: &AtomicU64) {
     while !stop.load(Ordering::Relaxed) {
         let client = TcpStream::connect(at).expect("ports are left");
         let server = listener.accept();
-        if made.fetch_add(1, Ordering::Relaxed) % 32 != 0 {
+        if !made.fetch_add(1, Ordering::Relaxed).is_multiple_of(32) {
             sockopt::set_socket_linger(&client, Some(Duration::ZERO)).expect("an open socket");
         }
         drop((client, server));
