@@ -15,7 +15,8 @@ struct chunk {
 	__u32 used; /* bytes of rows */
 	__u32 next; /* the bucket to go on with */
 	__u32 torn; /* chains that would not hold still */
-	__u32 too_long; /* a chain did not fit into the whole buffer */
+	__u32 skip; /* sockets of that bucket that were read: its chain fills more than a buffer */
+	__u64 head; /* what its chain began with then */
 	__u8 rows[ROWS_BYTES + ROW_BYTES_MAX];
 };
 
@@ -28,10 +29,11 @@ struct {
 } chunks SEC(".maps");
 
 /* What user space asks for, as the program's arguments: which buffer to fill, the bucket to go on
- * with, which of how many equal slices of the table, the states (bit n for state n), WANT_*. */
-enum { ARG_CHUNK, ARG_NEXT, ARG_SLICE, ARG_SLICES, ARG_STATES, ARG_WANT };
+ * with and how many of its sockets to skip, which of how many equal slices of the table, the states
+ * (bit n for state n), WANT_*. */
+enum { ARG_CHUNK, ARG_NEXT, ARG_SKIP, ARG_SLICE, ARG_SLICES, ARG_STATES, ARG_WANT };
 
-_Static_assert(__builtin_offsetof(struct chunk, too_long) == 12, "src/walk/chunk.rs reads it so");
-_Static_assert(__builtin_offsetof(struct chunk, rows) == 16, "src/walk/chunk.rs reads it so");
+_Static_assert(__builtin_offsetof(struct chunk, skip) == 12, "src/walk/chunk.rs reads it so");
+_Static_assert(__builtin_offsetof(struct chunk, rows) == 24, "src/walk/chunk.rs reads it so");
 
 #endif

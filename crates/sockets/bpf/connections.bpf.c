@@ -15,88 +15,23 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "chunk.h"
-#include "socket.h"
+#include "chain.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define ATTEMPTS 8
-#define CHAIN_MAX (1 << 20)
+/* A run is to take milliseconds, whatever the table: its process can do nothing else meanwhile. */
+#define BUCKETS_MAX (1 << 18)
+#define VISITED_MAX (1 << 17)
 
-struct walk {
-	struct chunk *chunk;
-	__u64 table;   /* address of the first bucket */
-	__u64 node;    /* address of the next in the chain; odd at its end */
-	__u32 bucket;  /* its number */
-	__u32 before;  /* bytes of rows before this chain */
-	__u32 mask;
-	__u32 netns;
-	__u32 states;
-	__u32 want;
-	__u32 unstable; /* a socket changed while it was read */
-	__u32 full;
-	__u32 settled;  /* the chain was read as it was all the while */
-};
-
-static __always_inline void tell(struct walk *w, __u64 address)
-{
-	__u32 at = w->chunk->used;
-
-	if (COMMON(address).skc_net.net->ns.inum != w->netns ||
-	    !(w->states >> state_of(address) & 1))
-		return;
-	if (at > ROWS_BYTES) {
-		w->full = 1;
-		return;
-	}
-	struct row *row = (void *)&w->chunk->rows[at];
-
-	read_socket(row, address, w->want);
-	at += ROW_BYTES;
-	w->chunk->used = at + read_addresses(&w->chunk->rows[at], address, row->family);
-	if (!stands(row, address) || (COMMON(address).skc_hash & w->mask) != w->bucket)
-		w->unstable = 1;
-}
-
-static __always_inline __u64 head_of(struct walk *w)
-{
-	return w->table + (__u64)w->bucket * sizeof(__u64);
-}
-
-static long follow(__u32 i, struct walk *w)
-{
-	__u64 node = w->node;
-
-	if (!node || node & 1 || w->unstable || w->full)
-		return 1;
-	tell(w, node - FIELD(0, tcp_sock, inet_conn.icsk_inet.sk.__sk_common.skc_nulls_node));
-	w->node = WORD(node);
-	return 0;
-}
-
-static __always_inline void read_chain(struct walk *w, __u64 first)
-{
-	w->chunk->used = w->before;
-	w->node = first;
-	w->unstable = w->full = 0;
-	/* Most chains have one socket, and a loop costs more than that. */
-	follow(0, w);
-	if (!(w->node & 1))
-		bpf_loop(CHAIN_MAX, follow, w, 0);
-	w->settled = !w->unstable && w->node >> 1 == w->bucket && WORD(head_of(w)) == first;
-}
-
-static long read_again(__u32 i, struct walk *w)
-{
-	read_chain(w, WORD(head_of(w)));
-	return w->settled | w->full ? 1 : 0;
-}
-
+/* Stops where the buffer is full: before this chain, or within it if it fills a whole buffer. */
 static long next_chain(__u32 i, struct walk *w)
 {
 	struct chunk *chunk = w->chunk;
 	__u64 first = WORD(head_of(w));
 
+	if (w->visited >= VISITED_MAX)
+		return 1;
 	if (!(first & 1)) {
 		w->before = chunk->used;
 		read_chain(w, first);
@@ -106,9 +41,14 @@ static long next_chain(__u32 i, struct walk *w)
 			chunk->used = w->before;
 			return 1;
 		}
-		chunk->too_long += w->full;
-		chunk->torn += !w->settled;
+		chunk->torn += (w->skip && first != chunk->head) || !(w->settled | w->full);
+		if (w->full) {
+			chunk->skip = w->index;
+			chunk->head = first;
+			return 1;
+		}
 	}
+	w->skip = 0;
 	w->bucket++;
 	return 0;
 }
@@ -128,6 +68,7 @@ int connections(struct bpf_raw_tracepoint_args *ctx)
 		.chunk = chunk,
 		.table = WORD(FIELD((char *)table, inet_hashinfo, ehash)),
 		.bucket = ctx->args[ARG_NEXT],
+		.skip = ctx->args[ARG_SKIP],
 		.mask = table->ehash_mask,
 		.netns = net->ns.inum,
 		.states = ctx->args[ARG_STATES],
@@ -136,11 +77,14 @@ int connections(struct bpf_raw_tracepoint_args *ctx)
 	__u64 size = (__u64)w.mask + 1;
 	__u32 begin = size * slice / slices, end = size * (slice + 1) / slices;
 
-	chunk->used = chunk->torn = chunk->too_long = 0;
+	chunk->used = chunk->torn = chunk->skip = 0;
 	if (w.bucket < begin)
 		w.bucket = begin;
-	if (w.bucket < end)
-		bpf_loop(end - w.bucket, next_chain, &w, 0);
+	if (w.bucket < end) {
+		__u32 left = end - w.bucket;
+
+		bpf_loop(left < BUCKETS_MAX ? left : BUCKETS_MAX, next_chain, &w, 0);
+	}
 	chunk->next = w.bucket;
 	return w.bucket < end;
 }

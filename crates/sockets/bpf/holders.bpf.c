@@ -13,30 +13,13 @@
 #include <bpf/bpf_helpers.h>
 
 #include "holdings.h"
-#include "words.h"
+#include "process.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define PROCESSES_MAX (1 << 22)
-#define THREADS_MAX (1 << 16)
-#define DESCRIPTORS_MAX (1 << 23)
+#define SLOTS_MAX (1 << 20) /* of tables, in a run: some milliseconds */
 #define SOCKFS_MAGIC 0x534F434B /* include/uapi/linux/magic.h */
-#define UPID_BYTES 16 /* struct upid: the number, padding, the namespace */
-
-struct search {
-	struct holdings *found;
-	__u64 first;       /* the process that asks */
-	__u64 process;
-	__u64 files;       /* its descriptors: array of pointers */
-	__u64 thread;      /* next in the list of its threads */
-	__u64 threads_end;
-	__u64 pid_namespace;
-	__u32 pid_level;
-	__u32 pid;
-	__u32 begin;       /* the first descriptor to look at */
-	__u32 passing_over;
-	__u32 full;
-};
 
 static long look_at_descriptor(__u32 i, struct search *s)
 {
@@ -61,38 +44,21 @@ static long look_at_descriptor(__u32 i, struct search *s)
 	return 0;
 }
 
-/* The process id as the process that asks sees it; 0 if it does not. */
-static __always_inline __u32 pid_of(struct search *s, __u64 process)
+/* True where the run is over. */
+static __always_inline bool look_at_table(struct search *s, __u32 slots)
 {
-	__u64 pid = WORD(FIELD(process, task_struct, thread_pid));
-	__u64 number = FIELD(pid, pid, numbers) + s->pid_level * UPID_BYTES;
+	__u32 budget = SLOTS_MAX - s->visited;
+	bool ends = slots > budget;
 
-	if (!pid || AS(pid, pid)->level < s->pid_level || WORD(number + 8) != s->pid_namespace)
-		return 0;
-	return WORD(number);
-}
-
-static long look_at_thread(__u32 i, struct search *s)
-{
-	if (!s->thread || s->thread == s->threads_end || s->files)
-		return 1;
-	s->files = WORD(FIELD(s->thread - FIELD(0, task_struct, thread_node), task_struct, files));
-	s->thread = WORD(s->thread);
-	return 0;
-}
-
-/* Where the first thread ended, the others go on with all descriptors. */
-static __always_inline __u64 files_of(struct search *s, __u64 process)
-{
-	s->files = WORD(FIELD(process, task_struct, files));
-	if (!s->files) {
-		__u64 list = WORD(FIELD(process, task_struct, signal));
-
-		s->threads_end = FIELD(list, signal_struct, thread_head);
-		s->thread = WORD(s->threads_end);
-		bpf_loop(THREADS_MAX, look_at_thread, s, 0);
+	if (ends)
+		slots = budget;
+	s->visited += slots;
+	bpf_loop(slots, look_at_descriptor, s, 0);
+	if (ends && !s->full) {
+		s->found->descriptor = s->begin + slots;
+		s->full = 1;
 	}
-	return s->files;
+	return s->full;
 }
 
 static long look_at_process(__u32 i, struct search *s)
@@ -111,9 +77,7 @@ static long look_at_process(__u32 i, struct search *s)
 		__u32 limit = AS(fdtable, table)->max_fds;
 
 		s->files = WORD(FIELD(table, fdtable, fd));
-		if (s->begin < limit)
-			bpf_loop((limit - s->begin) & (DESCRIPTORS_MAX - 1), look_at_descriptor, s, 0);
-		if (s->full)
+		if (s->begin < limit && look_at_table(s, limit - s->begin))
 			return 1;
 		s->begin = 0;
 	}

@@ -51,12 +51,6 @@ pub enum Error {
         /// The kernel's or the loader's answer.
         source: io::Error,
     },
-    /// A chain of the kernel's hash table holds more sockets than one reading can take.
-    #[error(
-        "a chain of the kernel's table of connections is too long to be read at once; \
-         --method diag reads it"
-    )]
-    ChainTooLong,
     /// Processes came and went faster than they could be read.
     #[error("the processes of this host changed again and again while they were read")]
     Restless,

@@ -58,7 +58,7 @@ impl Source {
     /// not count.
     #[must_use]
     pub fn choose(again: bool) -> Self {
-        if !again && open_descriptors() < DESCRIPTORS_WORTH_LOADING {
+        if !again && open_descriptors() < DESCRIPTORS_WORTH_LOADING || !proc_is_own() {
             return Self::Procfs;
         }
         if crate::walk::can_find_holders() {
@@ -122,7 +122,7 @@ impl Owners {
     pub fn walk(&mut self) -> Result<(), Error> {
         self.walked = match self.source {
             Source::Procfs => walk::walk().map_err(walking)?,
-            Source::Walk => Walked::of(crate::walk::holdings()?),
+            Source::Walk => Walked::by_bpf()?,
             Source::Iter => Walked::of(crate::iter::holdings()?),
         };
         // Names are read again: a process may have called exec(), or its id may be another's now.
@@ -187,6 +187,13 @@ impl Owners {
     pub fn is_empty(&self) -> bool {
         self.walked.holders.is_empty()
     }
+}
+
+/// Whether `/proc` is that of the PID namespace of this process: what BPF programs tell are ids of
+/// that one, and names are looked up in `/proc`.
+fn proc_is_own() -> bool {
+    let own = std::fs::read_link("/proc/self");
+    own.is_ok_and(|own| own.to_str() == Some(&*std::process::id().to_string()))
 }
 
 /// How many descriptors are open on this host (proc(5), `/proc/sys/fs/file-nr`); 0 where that is

@@ -15,7 +15,7 @@ use crate::{
 };
 use chunk::{Chunk, Request};
 
-pub(crate) use holdings::{can_find_holders, holdings};
+pub(crate) use holdings::{Held, can_find_holders, holdings};
 
 /// Those that are not in the table of connections. (What is closed is in no table; to ask sock_diag
 /// for it would make it go through that of connections.)
@@ -50,9 +50,6 @@ impl Walk {
         loop {
             let run = chunk.fill(&self.place, &request)?;
             coverage.torn |= run.torn > 0;
-            if run.too_long > 0 {
-                return Err(Error::ChainTooLong);
-            }
             let left = record::decode(chunk.rows(run), query.transport, &mut |row| {
                 if query.filter.as_ref().is_none_or(|filter| filter.matches(row)) {
                     coverage.rows += 1;
@@ -63,7 +60,7 @@ impl Walk {
             if !run.more {
                 return Ok(coverage);
             }
-            request.next = run.next;
+            request = request.after(run);
         }
     }
 }

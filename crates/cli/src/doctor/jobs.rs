@@ -2,8 +2,8 @@
 
 use portolan_flow::Transport;
 use portolan_sockets::{
-    Hidden, Method, MethodName, Owners, Place, Query, Snapshot, SnapshotOptions, Source, Wish, choose,
-    hidden_processes, open, places,
+    Hidden, Method, MethodName, Owners, Place, Query, Snapshot, SnapshotOptions, Source, Wish,
+    choose, hidden_processes, open, places,
 };
 use portolan_sys::capabilities::{self, CapabilitySet};
 

@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::table::Holders;
+use crate::{Error, walk::Held};
 use rustix::{
     fs::{Mode, OFlags, RawDir},
     io::Errno,
@@ -42,19 +43,31 @@ pub fn walk() -> io::Result<Walked> {
 }
 
 impl Walked {
-    /// Who holds what, by a walk that somebody else made.
+    /// Who holds what, as these pairs of an inode number and a process id say.
     pub fn of(held: Vec<(u32, u32)>) -> Self {
         let mut walked = Self::default();
         walked.add(held);
         walked
     }
 
+    /// Who holds what, by the BPF program that looks at all tables of descriptors.
+    pub fn by_bpf() -> Result<Self, Error> {
+        let mut walked = Self::default();
+        crate::walk::holdings(&mut |held| match held {
+            Held::Again => walked = Self::default(),
+            Held::By { inode, pid } => walked.add_one(inode, pid),
+        })?;
+        Ok(walked)
+    }
+
     /// Adds pairs of an inode number and the id of a process that holds it.
     pub fn add(&mut self, held: Vec<(u32, u32)>) {
         self.holders.reserve(held.len());
-        for (inode, pid) in held {
-            insert(&mut self.holders, inode, pid, |pid| self.managers.contains(pid));
-        }
+        held.into_iter().for_each(|(inode, pid)| self.add_one(inode, pid));
+    }
+
+    fn add_one(&mut self, inode: u32, pid: u32) {
+        insert(&mut self.holders, inode, pid, |pid| self.managers.contains(pid));
     }
 
     /// Walks over the processes that were not met yet: those that started since.

@@ -16,7 +16,7 @@ const BUFFERS_COUNT: usize = 4;
 static BUFFERS: [Mutex<Vec<u8>>; BUFFERS_COUNT] = [const { Mutex::new(Vec::new()) }; BUFFERS_COUNT];
 
 /// `struct chunk` without its rows.
-const HEAD_BYTES: usize = 16;
+const HEAD_BYTES: usize = 24;
 
 /// `WANT_QUEUES` and `WANT_HOLDER` of `bpf/row.h`.
 const WANT_QUEUES: u64 = 1;
@@ -34,7 +34,9 @@ pub fn load() -> Result<(), Error> {
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// The bucket to go on with.
-    pub next: u32,
+    next: u32,
+    /// How many of its sockets are to be skipped.
+    skip: u32,
     slice: Slice,
     states: u32,
     want: u64,
@@ -47,13 +49,27 @@ impl Request {
         // A filter may ask for the user.
         let holder = holder || query.filter.is_some();
         let want = if queues { WANT_QUEUES } else { 0 } | if holder { WANT_HOLDER } else { 0 };
-        Self { next: 0, slice: query.slice, states: states.bits(), want }
+        Self { next: 0, skip: 0, slice: query.slice, states: states.bits(), want }
+    }
+
+    /// For what is left after a run.
+    pub fn after(self, run: Run) -> Self {
+        Self { next: run.next, skip: run.skip, ..self }
     }
 
     /// As the program's arguments (`enum` in `bpf/connections.bpf.c`).
-    fn arguments(&self, chunk: u32) -> [u64; 6] {
+    fn arguments(&self, chunk: u32) -> [u64; 7] {
         let Slice { index, of } = self.slice;
-        [chunk.into(), self.next.into(), index.into(), of.into(), self.states.into(), self.want]
+        let states = self.states.into();
+        [
+            chunk.into(),
+            self.next.into(),
+            self.skip.into(),
+            index.into(),
+            of.into(),
+            states,
+            self.want,
+        ]
     }
 }
 
@@ -61,12 +77,10 @@ impl Request {
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     used: usize,
-    /// The bucket to go on with.
-    pub next: u32,
+    next: u32,
+    skip: u32,
     /// Chains that would not hold still.
     pub torn: u32,
-    /// Chains that do not fit into the buffer.
-    pub too_long: u32,
     /// Whether there are buckets left.
     pub more: bool,
 }
@@ -103,7 +117,7 @@ impl Chunk {
         copy(object, "chunks", self.index, &mut self.bytes)?;
         let word = |at| word(&self.bytes, at);
         let used = usize::try_from(word(0)).expect("it fits into memory");
-        Ok(Run { used, next: word(4), torn: word(8), too_long: word(12), more })
+        Ok(Run { used, next: word(4), torn: word(8), skip: word(12), more })
     }
 
     /// The rows of the last run.

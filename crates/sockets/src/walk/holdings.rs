@@ -23,26 +23,38 @@ pub fn can_find_holders() -> bool {
     OBJECT.get().is_ok()
 }
 
-/// Every socket that a process holds, as its inode number and the process's id, in the observer's
-/// PID namespace: one for each descriptor.
+/// What [`holdings`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// All that was told before is to be forgotten: it is told again.
+    Again,
+    /// A process has a descriptor of the socket with this inode number.
+    By {
+        /// The inode number.
+        inode: u32,
+        /// The process's id, in the observer's PID namespace.
+        pid: u32,
+    },
+}
+
+/// Tells of every descriptor of a socket whose it is.
 ///
 /// # Errors
 /// When BPF is not possible here.
-pub fn holdings() -> Result<Vec<(u32, u32)>, Error> {
+pub fn holdings(tell: &mut dyn FnMut(Held)) -> Result<(), Error> {
     let object = OBJECT.get()?;
     let mut bytes = BUFFER.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut found = Vec::new();
     for _ in 0..ATTEMPTS {
-        found.clear();
-        if read(object, &mut bytes, &mut found)? {
-            return Ok(found);
+        if read(object, &mut bytes, tell)? {
+            return Ok(());
         }
+        tell(Held::Again);
     }
     Err(Error::Restless)
 }
 
 /// False when the process to go on with ended in between.
-fn read(object: &Object, bytes: &mut Vec<u8>, found: &mut Vec<(u32, u32)>) -> Result<bool, Error> {
+fn read(object: &Object, bytes: &mut Vec<u8>, tell: &mut dyn FnMut(Held)) -> Result<bool, Error> {
     let mut goes_on = 0;
     loop {
         let more = run(object, "holders", &[goes_on])?;
@@ -51,8 +63,9 @@ fn read(object: &Object, bytes: &mut Vec<u8>, found: &mut Vec<(u32, u32)>) -> Re
             return Ok(false);
         }
         let count = usize::try_from(word(bytes, 0)).expect("it fits into memory");
-        let pairs = bytes[HEAD_BYTES..].chunks_exact(8).take(count);
-        found.extend(pairs.map(|pair| (word(pair, 0), word(pair, 4))));
+        for pair in bytes[HEAD_BYTES..].chunks_exact(8).take(count) {
+            tell(Held::By { inode: word(pair, 0), pid: word(pair, 4) });
+        }
         if !more {
             return Ok(true);
         }
