@@ -21,7 +21,7 @@ const BAD_FLAGS: &[(&[&str], &str)] = &[
     (&["--dot", "--mermaid"], "cannot be used with"),
     (&["--json", "--dot"], "cannot be used with"),
     (&["--store", "x", "--no-store"], "cannot be used with"),
-    (&["--listing", "magic"], "possible values: auto, diag, procfs"),
+    (&["--listing", "magic"], "possible values: auto, walk, diag, iter, procfs"),
     (&["--method", "magic"], "possible values: auto, snapshot"),
     (&["--no-such-flag"], "--no-such-flag"),
     (&["one-word-too-many"], "one-word-too-many"),

@@ -82,7 +82,11 @@ fn the_doctor_says_what_nobody_lacks() {
     let ran = as_nobody(&world, &binary, &["doctor", "--json"]);
     let findings = records(&ran.stdout);
     for topic in ["owners", "namespaces"] {
-        let finding = findings.iter().find(|finding| finding["topic"] == topic);
+        // Nobody may load BPF programs; what is used instead counts.
+        let used = |finding: &&serde_json::Value| {
+            finding["topic"] == topic && finding["status"] != "refused"
+        };
+        let finding = findings.iter().find(used);
         let finding = finding.unwrap_or_else(|| panic!("nothing on {topic}: {ran}"));
         assert_eq!(finding["status"], "limited", "{finding}");
         assert!(finding["advice"].as_str().is_some_and(|advice| advice.contains("CAP_")));
