@@ -1,8 +1,14 @@
 //! `portolan sockets` beside ss(8), with real programs.
 
-use std::{collections::BTreeSet, io::Write as _, process::Command};
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io::{self, Write as _},
+    os::unix::process::CommandExt as _,
+    process::{Command, Stdio},
+};
 
-use portolan_e2e::{Running, World, edges::records, peers, portolan, program, tcp};
+use portolan_e2e::{NOBODY, Ran, Running, World, edges::records, peers, portolan, program, tcp};
 use serde_json::Value;
 
 /// Transport, state, own port and peer's port: what both programs print alike.
@@ -143,6 +149,64 @@ fn one_connection_is_closed_and_both_ends_notice() {
     assert_eq!(states, "up ECONNRESET up up ECONNABORTED up");
 }
 
+/// A listener on 127.0.0.1:7000 with 400 connections: as JSON more than is written at once.
+const MANY: &str = r#"
+import socket, sys
+listener = socket.socket()
+listener.bind(("127.0.0.1", 7000))
+listener.listen(400)
+ends = []
+for _ in range(400):
+    ends += [socket.create_connection(("127.0.0.1", 7000)), listener.accept()[0]]
+print("ready", flush=True)
+sys.stdin.readline()
+"#;
+
+/// Closes the clients' ends of [`MANY`] with such a standard output.
+fn many_closed_into(stdout: impl Into<Stdio>, user: u32, more: &[&str]) -> (Ran, usize) {
+    let world = World::new();
+    let mut python = Command::new(program("python3", "python3"));
+    python.args(["-c", MANY]);
+    let mut python = Running::start(&world.host, python);
+    python.wait_for("its connections", |python| python.stdout().contains("ready").then_some(()));
+    let mut command = Command::new(world.portolan_for_all());
+    command.args(["sockets", "--kill", "--yes", "-t", "dport", "=", ":7000"]).args(more);
+    command.uid(user).gid(user).current_dir("/");
+    world.at_home(&mut command);
+    let ran = Running::start_into(&world.host, command, stdout).finish();
+    let left = listed(&world, "sockets -tH state established dport = :7000").lines().count();
+    (ran, left)
+}
+
+fn nobody_reads() -> io::PipeWriter {
+    let (reader, writer) = io::pipe().expect("descriptors are free");
+    drop(reader);
+    writer
+}
+
+#[test]
+fn all_are_closed_though_nobody_reads_which() {
+    let (ran, left) = many_closed_into(nobody_reads(), 0, &["--json"]);
+    assert_eq!((ran.code, left), (Some(0), 0), "{ran}");
+    assert_eq!(ran.stderr, "portolan: 400 closed\n");
+}
+
+#[test]
+fn all_are_closed_though_the_disk_is_full() {
+    let full = File::options().write(true).open("/dev/full").expect("linux has it");
+    let (ran, left) = many_closed_into(full, 0, &["--json"]);
+    ran.assert_failed(2, &["400 closed", "No space left on device"]);
+    assert_eq!(left, 0, "{ran}");
+}
+
+#[test]
+fn that_some_were_not_closed_is_told_though_nobody_reads() {
+    // The heading is what cannot be written.
+    let (ran, left) = many_closed_into(nobody_reads(), NOBODY, &[]);
+    ran.assert_failed(1, &["0 closed, 400 not closed", "CAP_NET_ADMIN"]);
+    assert_eq!(left, 400, "{ran}");
+}
+
 #[test]
 fn without_a_terminal_nothing_is_closed_unless_yes_is_said() {
     let world = World::new();
@@ -260,6 +324,39 @@ fn the_interface_of_another_namespace_has_its_name_there() {
     assert_eq!(found.len(), 1, "{json}");
     assert_eq!(found[0]["interface"], "ptl-in");
     assert!(found[0]["interface_index"].as_u64().is_some_and(|index| index > 0), "{json}");
+}
+
+#[test]
+fn holders_that_proc_leaves_out_are_told_of() {
+    let world = World::new();
+    let _redis = peers::redis(&world, &world.host, "127.0.0.1");
+    // A /proc of its own, in a mount namespace that ends with it.
+    let script = r#"mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 \
+        --regid 65534 --clear-groups "$0" sockets -tlp"#;
+    let mut command = Command::new(program("unshare", "util-linux"));
+    command.args(["--mount", "sh", "-c", script]).arg(world.portolan_for_all()).current_dir("/");
+    world.at_home(&mut command);
+    let ran = world.host.succeed(command);
+    assert!(ran.stdout.contains("127.0.0.1:6379"), "{ran}");
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran}");
+    for part in ["no holder of 1 socket", "run as root, or grant CAP_DAC_READ_SEARCH"] {
+        assert!(ran.stderr.contains(part), "{ran}");
+    }
+}
+
+#[test]
+fn namespaces_that_may_not_be_entered_are_told_once() {
+    let mut world = World::new();
+    let inside = world.add_namespace();
+    let mut command = Command::new(world.portolan_for_all());
+    command.args(["sockets", "-tulN"]).uid(NOBODY).gid(NOBODY).current_dir("/");
+    world.at_home(&mut command);
+    let ran = world.host.succeed(command);
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran}");
+    for part in ["cannot be entered", "cannot be looked into", "run as root", "CAP_SYS_ADMIN"] {
+        assert!(ran.stderr.contains(part), "{part}: {ran}");
+    }
+    assert!(!ran.stdout.contains(&inside.namespace), "{ran}");
 }
 
 #[test]

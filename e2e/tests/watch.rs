@@ -1,8 +1,8 @@
 //! `portolan sockets --watch`: what opens and closes is told once, whatever tells it.
 
-use std::io;
+use std::{fs, io, os::unix::fs::MetadataExt, os::unix::process::CommandExt, process::Command};
 
-use portolan_e2e::{Place, Running, World, edges::records, peers, tcp};
+use portolan_e2e::{NOBODY, Place, Running, World, edges::records, peers, program, tcp};
 use serde_json::Value;
 
 /// Redis's port, in namespaces of the test's own.
@@ -120,4 +120,60 @@ fn what_has_no_events_is_refused() {
     ran.assert_failed(2, &["--watch does not follow memory", "list again"]);
     let ran = world.host.run(world.portolan(&["sockets", "--watch=1ms"]));
     ran.assert_failed(2, &["between 10ms and 1h"]);
+}
+
+/// A listener on every address, as long as nobody says anything.
+const LISTENER: &str = r#"
+import socket, sys
+listener = socket.create_server(("0.0.0.0", 7123))
+print("ready", flush=True)
+sys.stdin.readline()
+"#;
+
+#[test]
+fn namespaces_come_and_go() {
+    for way in WAYS {
+        let world = World::new();
+        let more = [way, &["-N", "--json", "sport", "=", ":7123"]].concat();
+        let mut watch = watch(&world, &world.host, &more);
+        let mut unshare = Command::new(program("unshare", "util-linux"));
+        unshare.args(["--net", program("python3", "python3").to_str().expect("text")]);
+        unshare.args(["-c", LISTENER]);
+        let mut python = Running::start(&world.host, unshare);
+        python.wait_for("its socket", |python| python.stdout().contains("ready").then_some(()));
+        let inode = fs::metadata(format!("/proc/{}/ns/net", python.pid())).expect("it runs").ino();
+        let namespace = Value::from(format!("netns:{inode}"));
+        let told = |watch: &Running, what: &str| {
+            let output = watch.stdout();
+            let whole = output.rfind('\n').map_or("", |end| &output[..end]);
+            let of_it = |record: &&Value| record["namespace"] == namespace;
+            records(whole).iter().filter(of_it).filter(|record| record["change"] == what).count()
+        };
+        watch.wait_for("it listens", |watch| (told(watch, "opened") == 1).then_some(()));
+        // The namespace ends with it.
+        python.stop();
+        watch.wait_for("it is gone", |watch| (told(watch, "closed") == 1).then_some(()));
+        assert!(!watch.stderr().contains("not followed"), "{way:?}: {}", watch.stderr());
+        watch.stop();
+    }
+}
+
+#[test]
+fn namespaces_that_may_not_be_entered_are_told_once() {
+    let mut world = World::new();
+    let _inside = world.add_namespace();
+    let mut command = Command::new(world.portolan_for_all());
+    command.args(["sockets", "-ta", "-N", "--watch=20ms"]);
+    command.uid(NOBODY).gid(NOBODY).current_dir("/");
+    world.at_home(&mut command);
+    let mut watch = Running::start(&world.host, command);
+    watch.wait_for("the first listing", |watch| {
+        watch.stderr().contains("what changes follows").then_some(())
+    });
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let said = watch.stderr();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("be entered")).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(lines[0].contains("run as root, or grant CAP_SYS_PTRACE and CAP_SYS_ADMIN"), "{said}");
+    watch.stop();
 }

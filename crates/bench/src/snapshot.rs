@@ -99,7 +99,8 @@ impl Scenario for Snapshot {
 }
 
 const READS_MAP: &str = "first reading of the map: TCP and UDP, owners, bundled to edges";
-const POLLS: &str = "one reading inside a running process: mean of 15, one of which finds owners";
+const POLLS: &str = "one reading inside a running process, while no socket opens or closes: mean \
+                     of 15, one of which finds owners";
 
 #[cfg(test)]
 mod tests;

@@ -9,10 +9,12 @@ mod gaps;
 mod interfaces;
 mod kill;
 mod lines;
+mod narrow;
 mod order;
 mod reader;
 mod record;
 mod text;
+mod unentered;
 mod watch;
 
 use std::{
@@ -58,7 +60,6 @@ pub fn run(args: &SocketsArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut reader = Reader::open(&config)?;
-    let mut code = ExitCode::SUCCESS;
     match config.task {
         Task::List { order: None, limit: None } => stream(&mut reader, &mut out)?,
         Task::List { order: None, limit: Some(limit) } => {
@@ -77,12 +78,15 @@ pub fn run(args: &SocketsArgs) -> anyhow::Result<ExitCode> {
         }
         Task::Watch { .. } => unreachable!("it has no listing"),
         Task::Kill { order, limit, yes } => {
-            code = kill::run(&mut reader, (order, limit), !yes, &mut out)?;
+            let code = kill::run(&mut reader, (order, limit), !yes, &mut out)?;
+            reader.say_what_is_missing();
+            // What is not written by now cannot be, and the code tells.
+            return Ok(code);
         }
     }
     out.flush()?;
     reader.say_what_is_missing();
-    Ok(code)
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Writes sockets as they come.

@@ -44,7 +44,8 @@ static __always_inline void tell(struct walk *w, __u64 address)
 	read_socket(row, address, w->want);
 	at += ROW_BYTES;
 	w->chunk->used = at + read_addresses(&w->chunk->rows[at], address, row->family);
-	if (!stands(row, address) || (COMMON(address).skc_hash & w->mask) != w->bucket)
+	if (!stands(row, address) || (COMMON(address).skc_hash & w->mask) != w->bucket ||
+	    !(w->states >> row->state & 1))
 		w->unstable = 1;
 }
 

@@ -122,7 +122,11 @@ impl Owners {
     pub fn walk(&mut self) -> Result<(), Error> {
         self.walked = match self.source {
             Source::Procfs => walk::walk().map_err(walking)?,
-            Source::Walk => Walked::by_bpf()?,
+            Source::Walk => match Walked::by_bpf() {
+                // One directory after the other, it does not matter what ends meanwhile.
+                Err(Error::Restless) => walk::walk().map_err(walking)?,
+                walked => walked?,
+            },
             Source::Iter => Walked::of(crate::iter::holdings()?),
         };
         // Names are read again: a process may have called exec(), or its id may be another's now.
@@ -158,8 +162,8 @@ impl Owners {
     }
 
     /// Who holds the socket with this inode number. Of several processes that share it, the one
-    /// with the lowest id, which opened it before the others inherited it; but PID 1 and the
-    /// systemd of a user only if they are alone, since they keep the sockets that they pass on.
+    /// with the lowest id, which usually opened it before the others inherited it; but PID 1 and
+    /// the systemd of a user only if they are alone, since they keep the sockets that they pass on.
     /// Nobody if the process ended since the walk.
     pub fn holder(&mut self, inode: u32) -> Option<Holder> {
         let pid = *self.walked.holders.get(&inode)?;

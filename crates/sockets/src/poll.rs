@@ -3,7 +3,7 @@
 //! The same answers as [`crate::Follow`] gives, at the price of a whole listing each time; and a
 //! connection that came and went in between is not seen.
 
-use std::{collections::HashMap, net::SocketAddr};
+use std::{collections::HashMap, io, net::SocketAddr};
 
 use portolan_flow::{NetnsId, Transport};
 
@@ -36,6 +36,7 @@ impl Identity {
 
 /// Sockets listed again and again.
 pub struct Poll {
+    method: MethodName,
     readers: Vec<(Place, Box<dyn Method>)>,
     known: HashMap<Identity, Row>,
 }
@@ -46,14 +47,32 @@ impl Poll {
     /// # Errors
     /// When a namespace cannot be entered or read.
     pub fn open(method: MethodName, places: Vec<Place>) -> Result<Self, Error> {
-        let open = |place: Place| Ok((place.clone(), method::open(method, &place)?));
-        let readers: Result<Vec<_>, Error> = places.into_iter().map(open).collect();
-        let mut poll = Self { readers: readers?, known: HashMap::new() };
-        let refresh = poll.refresh()?;
-        match refresh.failed.into_iter().next() {
+        let mut poll = Self { method, readers: Vec::new(), known: HashMap::new() };
+        let mut failed = poll.set_places(places);
+        failed.extend(poll.refresh()?.failed);
+        match failed.into_iter().next() {
             Some((_, error)) => Err(error),
             None => Ok(poll),
         }
+    }
+
+    /// Lists these namespaces from now on, and no others; the next refresh tells what is in those
+    /// that are new, and that what was in the others is closed. Returns those that cannot be
+    /// listed.
+    pub fn set_places(&mut self, places: Vec<Place>) -> Vec<(Place, Error)> {
+        let remains = |netns| places.iter().any(|place| place.netns == netns);
+        self.readers.retain(|(place, _)| remains(place.netns));
+        let mut failed = Vec::new();
+        for place in places {
+            if self.readers.iter().any(|(known, _)| known.netns == place.netns) {
+                continue;
+            }
+            match method::open(self.method, &place) {
+                Ok(reader) => self.readers.push((place, reader)),
+                Err(error) => failed.push((place, error)),
+            }
+        }
+        failed
     }
 
     /// Lists again, and compares.
@@ -70,6 +89,8 @@ impl Poll {
                     refresh.coverage.add(coverage);
                     self.readers.push((place, reader));
                 }
+                // It ended since it was looked for: its sockets are closed, and that is all.
+                Err(error) if has_ended(&place, &error) => {}
                 Err(error) => refresh.failed.push((place, error)),
             }
         }
@@ -98,6 +119,12 @@ impl Poll {
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
+}
+
+/// Whether this is what [`Place::run`] answers where the namespace is gone. The own one never is.
+fn has_ended(place: &Place, error: &Error) -> bool {
+    place.netns != Place::here().netns
+        && matches!(error, Error::System { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
 /// What a change is about; all else moves on all the time.

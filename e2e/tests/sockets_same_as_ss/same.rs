@@ -46,9 +46,10 @@ struct Tells {
 fn tells(method: &str, row: &Row) -> Tells {
     let all = Tells { cookie: true, timer: true, backlog: true, interface: true, versions: true };
     match method {
-        // The rest it leaves to sock_diag. It tells a cookie where the kernel has given one, which
-        // it does when ss asks.
-        "walk" if row.transport == "tcp" && row.state != "LISTEN" => Tells { timer: false, ..all },
+        // The rest it leaves to sock_diag.
+        "walk" if row.transport == "tcp" && row.state != "LISTEN" => {
+            Tells { cookie: false, timer: false, ..all }
+        }
         "iter" => Tells { versions: false, ..all },
         "procfs" => Tells { timer: true, ..NOTHING },
         _ => all,

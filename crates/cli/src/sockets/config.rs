@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use portolan_flow::Transport;
 use portolan_sockets::{Details, Filter, HostNames, MethodName, Query, Row, State, States};
 
 use super::{
     args::{GroupBy, SocketsArgs},
     columns::{Column, ColumnSet},
+    narrow,
     order::Order,
     watch,
 };
@@ -92,7 +93,7 @@ impl Config {
         };
         let task = task(args)?;
         if args.kill {
-            ensure_narrow(filter.as_deref())?;
+            narrow::ensure_narrow(filter.as_deref())?;
             ensure!(
                 matches!(args.method.method(), None | Some(MethodName::Diag)),
                 "--kill takes --method diag, which tells the cookies of sockets: leave --method out"
@@ -179,22 +180,6 @@ fn task(args: &SocketsArgs) -> anyhow::Result<Task> {
         true => Task::Kill { order, limit, yes: args.yes },
         false => Task::List { order, limit },
     })
-}
-
-/// Checks that a filter does not mean every connection there is.
-fn ensure_narrow(filter: Option<&Filter>) -> anyhow::Result<()> {
-    let Some(filter) = filter else {
-        bail!(
-            "--kill needs a filter, so that not every connection is closed: say which, such as \
-             dst 10.0.0.1 dport = :443"
-        )
-    };
-    ensure!(
-        filter.has_expression() || !filter.states().contains(State::Established),
-        "--kill needs a filter that names more than states where ESTAB is one of them, so that \
-         not every connection is closed: say which, such as dst 10.0.0.1 dport = :443"
-    );
-    Ok(())
 }
 
 fn layout(args: &SocketsArgs) -> Layout {

@@ -55,6 +55,8 @@ pub struct Told {
     memory: (u64, u64),
     /// The same of measurements.
     tcp_info: (u64, u64),
+    /// Sockets that a process may hold and was looked for, and those of them where it was found.
+    holders: (u64, u64),
 }
 
 impl Told {
@@ -72,6 +74,14 @@ impl Told {
         }
     }
 
+    /// Looks at whether the holder of a socket was found.
+    pub fn see_holder(&mut self, row: &Row, found: bool) {
+        if row.inode != 0 {
+            self.holders.0 += 1;
+            self.holders.1 += u64::from(found);
+        }
+    }
+
     /// Adds what another part of the listing told.
     pub fn add(&mut self, other: Self) {
         let add = |sum: &mut (u64, u64), part: (u64, u64)| {
@@ -79,6 +89,23 @@ impl Told {
         };
         add(&mut self.memory, other.memory);
         add(&mut self.tcp_info, other.tcp_info);
+        add(&mut self.holders, other.holders);
+    }
+
+    /// That holders were not found though no process refused: those that `/proc` leaves out
+    /// (proc(5), hidepid) cannot be counted. The kernel holds some sockets itself, so that to root
+    /// it is said only where not one was found.
+    pub fn unheld(&self, root: bool) -> Option<String> {
+        let (sockets, found) = self.holders;
+        let unheld = sockets - found;
+        (unheld > 0 && (!root || found == 0)).then(|| {
+            let sockets = if unheld == 1 { "socket" } else { "sockets" };
+            format!(
+                "no holder of {unheld} {sockets} was found: the kernel holds some itself, and \
+                 /proc may not show all processes ({})",
+                Hidden::Sockets.advice()
+            )
+        })
     }
 
     /// What stayed empty though the method could have told, in one sentence.

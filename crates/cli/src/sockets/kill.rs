@@ -32,6 +32,8 @@ struct Report {
     gone: usize,
     /// How many could not be closed, by the reason.
     failed: BTreeMap<String, usize>,
+    /// Why the list of them is not whole.
+    unwritten: Option<io::Error>,
 }
 
 /// Checks that there is somebody to ask.
@@ -48,8 +50,10 @@ pub fn ensure_somebody() -> anyhow::Result<()> {
 
 /// Closes the sockets that the reader lists, and writes those that were closed to `out`.
 ///
+/// What was agreed to is closed whether or not anybody reads the list of it.
+///
 /// # Errors
-/// When they cannot be listed, or the result cannot be written.
+/// When they cannot be listed.
 pub fn run(
     reader: &mut Reader<'_>,
     (order, limit): (Option<Order>, Option<usize>),
@@ -74,13 +78,15 @@ pub fn run(
         anstream::eprintln!("portolan: nothing was closed");
         return Ok(ExitCode::from(1));
     }
+    let mut report = Report::default();
     let mut heading = Vec::new();
     lines.heading(&mut heading);
-    out.write_all(&heading)?;
-    let report = close_all(reader, &places, targets, out)?;
-    out.flush()?;
-    anstream::eprintln!("portolan: {}", report.sentence());
-    Ok(if report.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    report.write(&heading, out);
+    let done = close_all(reader, &places, targets, &mut report, out);
+    report.flush(out);
+    // Not by the macro, which panics where standard error is a pipe that nobody reads either.
+    let _ = writeln!(anstream::stderr(), "portolan: {}", report.sentence());
+    done.map(|()| ExitCode::from(report.code()))
 }
 
 fn target(socket: SocketId, listed: &Listed<'_>, lines: &Lines) -> Target {
@@ -117,16 +123,16 @@ fn close_all(
     reader: &mut Reader<'_>,
     places: &HashMap<NetnsId, Place>,
     targets: Vec<Target>,
+    report: &mut Report,
     out: &mut impl Write,
-) -> anyhow::Result<Report> {
-    let mut report = Report::default();
+) -> anyhow::Result<()> {
     let mut destroyers = HashMap::new();
     let mut pending = targets;
     loop {
         let closed_before = report.closed;
-        let not_found = close_each(places, &mut destroyers, pending, &mut report, out)?;
+        let not_found = close_each(places, &mut destroyers, pending, report, out);
         if not_found.is_empty() {
-            return Ok(report);
+            return Ok(());
         }
         let alive = still_listed(reader)?;
         let (rest, gone): (Vec<Target>, Vec<Target>) = not_found
@@ -138,7 +144,7 @@ fn close_all(
             if !rest.is_empty() {
                 report.failed.insert(reason.to_owned(), rest.len());
             }
-            return Ok(report);
+            return Ok(());
         }
         pending = rest;
     }
@@ -151,7 +157,7 @@ fn close_each(
     targets: Vec<Target>,
     report: &mut Report,
     out: &mut impl Write,
-) -> io::Result<Vec<Target>> {
+) -> Vec<Target> {
     let mut not_found = Vec::new();
     for target in targets {
         let destroyer = destroyers.entry(target.netns).or_insert_with(|| {
@@ -164,7 +170,7 @@ fn close_each(
         let reason = match ended {
             Ok(Ending::Closed) => {
                 report.closed += 1;
-                out.write_all(&target.line)?;
+                report.write(&target.line, out);
                 continue;
             }
             Ok(Ending::NotFound) => {
@@ -176,7 +182,7 @@ fn close_each(
         };
         *report.failed.entry(reason).or_default() += 1;
     }
-    Ok(not_found)
+    not_found
 }
 
 /// The cookies of what is listed now.
@@ -202,6 +208,31 @@ fn advise(error: &io::Error) -> String {
 }
 
 impl Report {
+    /// Writes a part of the list, unless an earlier one could not be written.
+    fn write(&mut self, part: &[u8], out: &mut impl Write) {
+        if self.unwritten.is_none() {
+            self.unwritten = out.write_all(part).err();
+        }
+    }
+
+    fn flush(&mut self, out: &mut impl Write) {
+        if self.unwritten.is_none() {
+            self.unwritten = out.flush().err();
+        }
+    }
+
+    /// What kept the list from being written, other than a reader who had seen enough.
+    fn write_error(&self) -> Option<&io::Error> {
+        self.unwritten.as_ref().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
+    }
+
+    fn code(&self) -> u8 {
+        match self.write_error() {
+            Some(_) => 2,
+            None => u8::from(!self.failed.is_empty()),
+        }
+    }
+
     fn sentence(&self) -> String {
         let mut parts = vec![format!("{} closed", self.closed)];
         if self.gone > 0 {
@@ -209,6 +240,8 @@ impl Report {
         }
         let failed = self.failed.iter();
         parts.extend(failed.map(|(reason, count)| format!("{count} not closed ({reason})")));
+        let unwritten = self.write_error();
+        parts.extend(unwritten.map(|error| format!("which ones could not be written ({error})")));
         parts.join(", ")
     }
 }

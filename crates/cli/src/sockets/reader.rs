@@ -11,14 +11,16 @@ use std::{
 
 use anyhow::Context;
 use portolan_sockets::{
-    Coverage, Error, Lookup, MethodName, Owners, Place, Query, Row, Source, Wish, choose, places,
-    read_in_slices, worthwhile_slices,
+    Coverage, Error, Lookup, MethodName, Owners, Place, Places, Query, Row, Source, Wish, choose,
+    places, read_in_slices, worthwhile_slices,
 };
+use portolan_sys::user;
 
 use super::{
     Listed,
     config::Config,
     gaps::{self, Told},
+    unentered::Unentered,
 };
 
 /// Lists the sockets that were asked for, with their owners.
@@ -30,6 +32,7 @@ pub struct Reader<'a> {
     owners: Owners,
     coverage: Coverage,
     told: Told,
+    unentered: Unentered,
 }
 
 /// What one thread works with.
@@ -47,16 +50,18 @@ impl<'a> Reader<'a> {
             false => (method(config), Ok(Owners::new())),
         };
         let (method, owners) = (method?, owners?);
-        let places = if config.all_netns {
-            places().context("cannot list the network namespaces")?.places
+        let found = if config.all_netns {
+            places().context("cannot list the network namespaces")?
         } else {
-            vec![Place::here()]
+            Places { places: vec![Place::here()], hidden_processes: 0 }
         };
+        let (places, hidden) = (found.places, found.hidden_processes);
         if let Some(gaps) = gaps::known_before(config, method, owners.hidden_processes()) {
             anstream::eprintln!("portolan: {gaps}");
         }
         let (coverage, told) = (Coverage::default(), Told::default());
-        Ok(Self { config, method, places, owners, coverage, told })
+        let unentered = Unentered::beside(hidden);
+        Ok(Self { config, method, places, owners, coverage, told, unentered })
     }
 
     /// Hands every socket to `take`, one after the other, until that fails.
@@ -97,6 +102,7 @@ impl<'a> Reader<'a> {
     ) -> anyhow::Result<Vec<T>> {
         let (mut works, mut coverage, mut told) =
             (Vec::new(), Coverage::default(), Told::default());
+        let mut failed = Vec::new();
         for (index, place) in self.places.iter().enumerate() {
             for query in self.config.queries() {
                 match self.read_one(place, &query, slices(&query), begin, take)? {
@@ -105,11 +111,12 @@ impl<'a> Reader<'a> {
                         workers.iter().for_each(|worker| told.add(worker.told));
                         works.extend(workers.into_iter().map(|worker| worker.work));
                     }
-                    Err(error) if index > 0 => anstream::eprintln!("portolan: {error}"),
+                    Err(error) if index > 0 => failed.push((place, error)),
                     Err(error) => return Err(error).context("cannot list the sockets"),
                 }
             }
         }
+        failed.into_iter().for_each(|(place, error)| self.unentered.add(place, error));
         (self.coverage, self.told) = (coverage, told);
         Ok(works)
     }
@@ -135,6 +142,9 @@ impl<'a> Reader<'a> {
             }
             worker.told.see(row);
             let holder = worker.owners.as_mut().and_then(|owners| owners.holder(row.inode));
+            if self.config.needs_owners {
+                worker.told.see_holder(row, holder.is_some());
+            }
             if let Err(error) = take(&mut worker.work, &Listed { row, place, holder }) {
                 stopped.store(true, Ordering::Relaxed);
                 failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -160,6 +170,13 @@ impl<'a> Reader<'a> {
                 "portolan: the kernel's tables changed while they were read: a socket may be \
                  missing or listed twice"
             );
+        }
+        self.unentered.say();
+        // Where processes refused, that was said before.
+        if self.owners.hidden_processes() == 0
+            && let Some(unheld) = self.told.unheld(user::is_root())
+        {
+            anstream::eprintln!("portolan: {unheld}");
         }
         if let Some(gaps) = self.told.unexpected(self.config, self.method) {
             anstream::eprintln!("portolan: {gaps}");

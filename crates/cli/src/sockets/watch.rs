@@ -10,15 +10,15 @@ use std::{
 use anyhow::Context;
 use portolan_flow::NetnsId;
 use portolan_sockets::{
-    Change, Follow, FollowOptions, MethodName, Owners, Place, Poll, Refresh, Row, Source, Wish,
-    choose, places,
+    Change, Error, Follow, FollowOptions, MethodName, Owners, Place, Poll, Refresh, Row, Source,
+    Wish, choose, places,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
 };
 
-use super::{Listed, columns::Column, config::Config, lines::Lines};
+use super::{Listed, columns::Column, config::Config, lines::Lines, unentered::Unentered};
 
 /// The fastest pace.
 const PACE_MIN: Duration = Duration::from_millis(10);
@@ -93,11 +93,13 @@ enum Changes {
 }
 
 impl Changes {
-    /// Events where the host allows them and no method was named; otherwise listings, and why.
-    fn open(config: &Config, places: Vec<Place>) -> anyhow::Result<Self> {
+    /// Of this namespace. Events where the host allows them and no method was named; otherwise
+    /// listings, and why.
+    fn open(config: &Config) -> anyhow::Result<Self> {
+        let here = || vec![Place::here()];
         let reason = match config.method {
-            Some(method) => return Self::listings(config, method, places),
-            None => match Follow::open(places.clone(), FollowOptions::default()) {
+            Some(method) => return Self::listings(config, method, here()),
+            None => match Follow::open(here(), FollowOptions::default()) {
                 Ok(follow) => return Ok(Self::Events(Box::new(follow))),
                 Err(reason) => reason,
             },
@@ -110,7 +112,7 @@ impl Changes {
              {} are compared, and what comes and goes between two of them is not seen",
             method.describe()
         );
-        Self::listings(config, method, places)
+        Self::listings(config, method, here())
     }
 
     fn listings(config: &Config, method: MethodName, places: Vec<Place>) -> anyhow::Result<Self> {
@@ -127,14 +129,12 @@ impl Changes {
         refresh.context("cannot list the sockets of this host")
     }
 
-    /// Looks for namespaces that are new, and those that are gone.
-    fn follow_namespaces(&mut self) -> anyhow::Result<()> {
-        if let Self::Events(follow) = self {
-            let found = places().context("cannot list the network namespaces")?;
-            // Those that may not be entered were told of at the start.
-            drop(follow.set_places(found.places));
+    /// Looks at these namespaces from now on. Returns those that cannot be.
+    fn set_places(&mut self, places: Vec<Place>) -> Vec<(Place, Error)> {
+        match self {
+            Self::Events(follow) => follow.set_places(places),
+            Self::Listings(poll) => poll.set_places(places),
         }
-        Ok(())
     }
 
     fn describe(&self) -> String {
@@ -150,12 +150,13 @@ impl Changes {
 /// # Errors
 /// When the sockets cannot be listed, or the result cannot be written.
 pub fn run(config: &Config, pace: Duration, out: &mut impl Write) -> anyhow::Result<()> {
-    let places = match config.all_netns {
-        true => places().context("cannot list the network namespaces")?.places,
-        false => vec![Place::here()],
-    };
-    let mut watcher = Watcher::new(config, &places);
-    let mut changes = Changes::open(config, places)?;
+    let mut watcher = Watcher::new(config);
+    let mut changes = Changes::open(config)?;
+    if config.all_netns {
+        watcher.follow_namespaces(&mut changes)?.say();
+        // What is there already is no news.
+        say(&changes.refresh()?);
+    }
     anstream::eprintln!("portolan: {}; what changes follows", changes.describe());
     watcher.heading(out)?;
     let mut due = Instant::now();
@@ -165,8 +166,8 @@ pub fn run(config: &Config, pace: Duration, out: &mut impl Write) -> anyhow::Res
             return Ok(());
         }
         if config.all_netns {
-            changes.follow_namespaces()?;
-            watcher.name_places()?;
+            // Those that may not be entered were told of at the start.
+            drop(watcher.follow_namespaces(&mut changes)?);
         }
         let refresh = changes.refresh()?;
         say(&refresh);
@@ -221,21 +222,28 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn new(config: &'a Config, places: &[Place]) -> Self {
+    fn new(config: &'a Config) -> Self {
+        let here = Place::here();
         let source = if config.needs_owners { Source::choose(true) } else { Source::Procfs };
         Self {
             config,
             lines: Lines::new(&config.layout),
-            places: places.iter().map(|place| (place.netns, place.clone())).collect(),
+            places: HashMap::from([(here.netns, here)]),
             owners: Owners::from(source),
             out: Vec::new(),
         }
     }
 
-    fn name_places(&mut self) -> anyhow::Result<()> {
-        let found = places().context("cannot list the network namespaces")?.places;
-        self.places.extend(found.into_iter().map(|place| (place.netns, place)));
-        Ok(())
+    /// Looks for namespaces that are new, and those that are gone. Returns what is missing.
+    fn follow_namespaces(&mut self, changes: &mut Changes) -> anyhow::Result<Unentered> {
+        let found = places().context("cannot list the network namespaces")?;
+        let named = found.places.iter().map(|place| (place.netns, place.clone()));
+        self.places.extend(named);
+        let mut unentered = Unentered::beside(found.hidden_processes);
+        for (place, error) in changes.set_places(found.places) {
+            unentered.add(&place, error);
+        }
+        Ok(unentered)
     }
 
     fn heading(&mut self, out: &mut impl Write) -> anyhow::Result<()> {

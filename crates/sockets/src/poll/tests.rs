@@ -47,3 +47,20 @@ fn a_refresh_tells_what_changed_and_nothing_else() {
         });
     }
 }
+
+#[test]
+fn a_place_that_is_added_is_listed_and_one_that_is_left_out_is_closed() {
+    for method in MethodName::ALL {
+        in_own_namespace(|| {
+            let mut poll = Poll::open(method, Vec::new()).expect("nothing to open");
+            let _listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+            assert_eq!(told(&mut poll), Vec::<String>::new(), "{method}");
+            assert!(poll.set_places(vec![Place::here()]).is_empty(), "{method}");
+            assert_eq!(told(&mut poll), ["+ LISTEN"], "{method}");
+            assert!(poll.set_places(vec![Place::here()]).is_empty(), "{method}");
+            assert_eq!(told(&mut poll), Vec::<String>::new(), "{method}");
+            assert!(poll.set_places(Vec::new()).is_empty(), "{method}");
+            assert_eq!(told(&mut poll), ["- LISTEN"], "{method}");
+        });
+    }
+}

@@ -47,9 +47,8 @@ fn hidden_owners_are_in_the_same_sentence() {
     assert!(said.contains("owners of some sockets"), "{said}");
 }
 
-#[test]
-fn an_old_kernel_is_noticed_when_no_socket_has_what_was_asked_for() {
-    let mut row = Row {
+fn row() -> Row {
+    Row {
         transport: Transport::Tcp,
         state: State::TimeWait,
         local: "127.0.0.1:80".parse().expect("valid"),
@@ -66,7 +65,12 @@ fn an_old_kernel_is_noticed_when_no_socket_has_what_was_asked_for() {
         expires_ms: 0,
         tcp: None,
         memory: None,
-    };
+    }
+}
+
+#[test]
+fn an_old_kernel_is_noticed_when_no_socket_has_what_was_asked_for() {
+    let mut row = row();
     let config = config("-tmi");
     let mut told = Told::default();
     told.see(&row);
@@ -80,4 +84,22 @@ fn an_old_kernel_is_noticed_when_no_socket_has_what_was_asked_for() {
     told.see(&row);
     let said = told.unexpected(&config, MethodName::Diag).expect("no measurements");
     assert!(!said.contains("memory"), "{said}");
+}
+
+#[test]
+fn holders_that_were_not_found_are_counted() {
+    let row = |inode| Row { inode, ..row() };
+    let mut told = Told::default();
+    told.see_holder(&row(0), false);
+    assert_eq!(told.unheld(false), None, "nobody holds what has no inode");
+    told.see_holder(&row(7), false);
+    for root in [false, true] {
+        let said = told.unheld(root).expect("none was found");
+        assert!(said.starts_with("no holder of 1 socket was found"), "{said}");
+    }
+    let mut other = Told::default();
+    other.see_holder(&row(8), true);
+    told.add(other);
+    assert!(told.unheld(false).is_some());
+    assert_eq!(told.unheld(true), None, "it is the kernel's");
 }
