@@ -3,6 +3,7 @@
 use std::io;
 
 use portolan_flow::Transport;
+use rustix::io::Errno;
 
 /// A listing that failed or is incomplete.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +68,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether what it was about, a namespace or a process, ended in the meantime.
+    #[must_use]
+    pub fn means_an_end(&self) -> bool {
+        let cause = std::error::Error::source(self).and_then(|it| it.downcast_ref::<io::Error>());
+        cause.is_some_and(|cause| {
+            cause.kind() == io::ErrorKind::NotFound
+                || Errno::from_io_error(cause) == Some(Errno::SRCH)
+        })
+    }
+
     pub(crate) fn system(
         what: &'static str,
         place: impl Into<String>,

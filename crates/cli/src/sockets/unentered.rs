@@ -29,9 +29,7 @@ impl Unentered {
         let errno = cause.and_then(Errno::from_io_error);
         match errno {
             Some(Errno::ACCESS | Errno::PERM) => drop(self.refused.insert(place.netns)),
-            // It ended in the meantime.
-            Some(Errno::NOENT | Errno::SRCH) => {}
-            None if cause.is_some_and(|it| it.kind() == io::ErrorKind::NotFound) => {}
+            _ if error.means_an_end() => {}
             _ if self.failed.iter().any(|(netns, _)| *netns == place.netns) => {}
             _ => self.failed.push((place.netns, error)),
         }

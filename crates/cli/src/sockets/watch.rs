@@ -207,7 +207,8 @@ fn say(refresh: &Refresh) {
             refresh.left_out
         );
     }
-    for (place, error) in &refresh.failed {
+    // That a namespace ends is no trouble.
+    for (place, error) in refresh.failed.iter().filter(|(_, error)| !error.means_an_end()) {
         anstream::eprintln!("portolan: {place} is not followed any more: {error}");
     }
 }

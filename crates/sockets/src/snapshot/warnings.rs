@@ -48,9 +48,7 @@ impl Unopened {
         let cause = std::error::Error::source(&error).and_then(|it| it.downcast_ref::<io::Error>());
         match cause.and_then(Errno::from_io_error) {
             Some(Errno::ACCESS | Errno::PERM) => self.refused += 1,
-            // It ended in the meantime.
-            Some(Errno::NOENT | Errno::SRCH) => {}
-            None if cause.is_some_and(|it| it.kind() == io::ErrorKind::NotFound) => {}
+            _ if error.means_an_end() => {}
             _ => {
                 self.failed += 1;
                 self.cause.get_or_insert(error);
