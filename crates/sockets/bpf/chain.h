@@ -20,9 +20,6 @@ struct walk {
 	__u32 netns;
 	__u32 states;
 	__u32 want;
-	__u32 skip;    /* sockets of this chain that were read before */
-	__u32 index;   /* of the socket in the chain */
-	__u32 visited; /* sockets in this run */
 	__u32 unstable; /* a socket changed while it was read */
 	__u32 full;
 	__u32 settled;  /* the chain was read as it was all the while */
@@ -45,7 +42,7 @@ static __always_inline void tell(struct walk *w, __u64 address)
 	at += ROW_BYTES;
 	w->chunk->used = at + read_addresses(&w->chunk->rows[at], address, row->family);
 	if (!stands(row, address) || (COMMON(address).skc_hash & w->mask) != w->bucket ||
-	    !(w->states >> row->state & 1))
+	    !(w->states >> (row->state & 15) & 1))
 		w->unstable = 1;
 }
 
@@ -60,12 +57,12 @@ static long follow(__u32 i, struct walk *w)
 
 	if (!node || node & 1 || w->unstable)
 		return 1;
-	if (w->index >= w->skip)
+	if (w->chunk->index >= w->chunk->skip)
 		tell(w, node - FIELD(0, tcp_sock, inet_conn.icsk_inet.sk.__sk_common.skc_nulls_node));
 	if (w->full)
 		return 1;
-	w->index++;
-	w->visited++;
+	w->chunk->index++;
+	w->chunk->visited++;
 	w->node = WORD(node);
 	return 0;
 }
@@ -74,7 +71,8 @@ static __always_inline void read_chain(struct walk *w, __u64 first)
 {
 	w->chunk->used = w->before;
 	w->node = first;
-	w->unstable = w->full = w->index = 0;
+	w->unstable = w->full = 0;
+	w->chunk->index = 0;
 	/* Most chains have one socket, and a loop costs more than that. */
 	follow(0, w);
 	if (!(w->node & 1))

@@ -17,6 +17,9 @@ struct chunk {
 	__u32 torn; /* chains that would not hold still */
 	__u32 skip; /* sockets of that bucket that were read: its chain fills more than a buffer */
 	__u64 head; /* what its chain began with then */
+	/* Not in struct walk, where the verifier would follow each count. */
+	__u32 visited; /* sockets in this run */
+	__u32 index;   /* of the next one in its chain */
 	__u8 rows[ROWS_BYTES + ROW_BYTES_MAX];
 };
 
@@ -34,6 +37,6 @@ struct {
 enum { ARG_CHUNK, ARG_NEXT, ARG_SKIP, ARG_SLICE, ARG_SLICES, ARG_STATES, ARG_WANT };
 
 _Static_assert(__builtin_offsetof(struct chunk, skip) == 12, "src/walk/chunk.rs reads it so");
-_Static_assert(__builtin_offsetof(struct chunk, rows) == 24, "src/walk/chunk.rs reads it so");
+_Static_assert(__builtin_offsetof(struct chunk, rows) == 32, "src/walk/chunk.rs reads it so");
 
 #endif

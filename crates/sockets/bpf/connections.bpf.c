@@ -30,7 +30,7 @@ static long next_chain(__u32 i, struct walk *w)
 	struct chunk *chunk = w->chunk;
 	__u64 first = WORD(head_of(w));
 
-	if (w->visited >= VISITED_MAX)
+	if (chunk->visited >= VISITED_MAX)
 		return 1;
 	if (!(first & 1)) {
 		w->before = chunk->used;
@@ -41,14 +41,14 @@ static long next_chain(__u32 i, struct walk *w)
 			chunk->used = w->before;
 			return 1;
 		}
-		chunk->torn += (w->skip && first != chunk->head) || !(w->settled | w->full);
+		chunk->torn += (chunk->skip && first != chunk->head) || !(w->settled | w->full);
 		if (w->full) {
-			chunk->skip = w->index;
+			chunk->skip = chunk->index;
 			chunk->head = first;
 			return 1;
 		}
 	}
-	w->skip = 0;
+	chunk->skip = 0;
 	w->bucket++;
 	return 0;
 }
@@ -68,7 +68,6 @@ int connections(struct bpf_raw_tracepoint_args *ctx)
 		.chunk = chunk,
 		.table = WORD(FIELD((char *)table, inet_hashinfo, ehash)),
 		.bucket = ctx->args[ARG_NEXT],
-		.skip = ctx->args[ARG_SKIP],
 		.mask = table->ehash_mask,
 		.netns = net->ns.inum,
 		.states = ctx->args[ARG_STATES],
@@ -77,7 +76,8 @@ int connections(struct bpf_raw_tracepoint_args *ctx)
 	__u64 size = (__u64)w.mask + 1;
 	__u32 begin = size * slice / slices, end = size * (slice + 1) / slices;
 
-	chunk->used = chunk->torn = chunk->skip = 0;
+	chunk->used = chunk->torn = chunk->visited = 0;
+	chunk->skip = ctx->args[ARG_SKIP];
 	if (w.bucket < begin)
 		w.bucket = begin;
 	if (w.bucket < end) {

@@ -16,7 +16,7 @@ const BUFFERS_COUNT: usize = 4;
 static BUFFERS: [Mutex<Vec<u8>>; BUFFERS_COUNT] = [const { Mutex::new(Vec::new()) }; BUFFERS_COUNT];
 
 /// `struct chunk` without its rows.
-const HEAD_BYTES: usize = 24;
+const HEAD_BYTES: usize = 32;
 
 /// `WANT_QUEUES` and `WANT_HOLDER` of `bpf/row.h`.
 const WANT_QUEUES: u64 = 1;
