@@ -95,3 +95,8 @@ pub(crate) fn refused(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error 
         Error::Bpf { what, source: io::Error::new(kind, error) }
     }
 }
+
+/// A number of four bytes, in host byte order, of what a program told.
+pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}

@@ -9,7 +9,7 @@ mod program;
 
 use portolan_flow::Transport;
 
-use crate::{Coverage, Error, Method, MethodName, Place, Query, Row, States, record};
+use crate::{Coverage, Error, Method, MethodName, Place, Query, Row, States, bpf::word, record};
 use program::{Asked, Kind, Reading};
 
 /// Listing by BPF iterators, in the namespace at a place.
@@ -117,10 +117,6 @@ pub(crate) fn holdings() -> Result<Vec<(u32, u32)>, Error> {
         }
         found.extend(buffer[..length].chunks_exact(8).map(|pair| (word(pair, 0), word(pair, 4))));
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl Changes {
     fn open(config: &Config) -> anyhow::Result<Self> {
         let here = || vec![Place::here()];
         let reason = match config.method {
-            Some(method) => return Self::listings(config, method, here()),
+            Some(method) => return Self::listings(method, here()),
             None => match Follow::open(here(), FollowOptions::default()) {
                 Ok(follow) => return Ok(Self::Events(Box::new(follow))),
                 Err(reason) => reason,
@@ -112,11 +112,10 @@ impl Changes {
              {} are compared, and what comes and goes between two of them is not seen",
             method.describe()
         );
-        Self::listings(config, method, here())
+        Self::listings(method, here())
     }
 
-    fn listings(config: &Config, method: MethodName, places: Vec<Place>) -> anyhow::Result<Self> {
-        debug_assert!(config.method.is_none_or(|asked| asked == method), "as asked for");
+    fn listings(method: MethodName, places: Vec<Place>) -> anyhow::Result<Self> {
         let poll = Poll::open(method, places).context("cannot list the sockets of this host")?;
         Ok(Self::Listings(poll))
     }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use libbpf_rs::Object;
 
-use super::run::{copy, run, word};
+use super::run::{copy, run};
 use crate::{Details, Error, Place, Query, Slice, States, bpf};
 
 static OBJECT: bpf::Lazy = bpf::Lazy::new(include_bytes!("../../bpf/connections.bpf.o"));
@@ -115,7 +115,7 @@ impl Chunk {
         let arguments = request.arguments(self.index);
         let more = place.run(|| run(object, "connections", &arguments))??;
         copy(object, "chunks", self.index, &mut self.bytes)?;
-        let word = |at| word(&self.bytes, at);
+        let word = |at| bpf::word(&self.bytes, at);
         let used = usize::try_from(word(0)).expect("it fits into memory");
         Ok(Run { used, next: word(4), torn: word(8), skip: word(12), more })
     }

@@ -4,8 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::Object;
 
-use super::run::{copy, run, word};
-use crate::{Error, bpf};
+use super::run::{copy, run};
+use crate::{
+    Error,
+    bpf::{self, word},
+};
 
 static OBJECT: bpf::Lazy = bpf::Lazy::new(include_bytes!("../../bpf/holders.bpf.o"));
 

@@ -20,8 +20,3 @@ pub fn copy(object: &Object, name: &str, index: u32, into: &mut Vec<u8>) -> Resu
     found.map_err(bpf::refused("read a BPF map"))?;
     Ok(())
 }
-
-/// A number of four bytes in host byte order.
-pub fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
