@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use portolan_flow::Transport;
 
-use crate::{Row, State};
+use crate::{Details, Query, Row, State};
 
 /// No record is longer.
 pub const BYTES_MAX: usize = FIXED_BYTES + 32;
@@ -21,6 +21,28 @@ const FIXED_BYTES: usize = 40;
 
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
+
+/// What a row is to carry beside addresses and state: `WANT_*` of `bpf/row.h`.
+mod want {
+    pub const QUEUES: u32 = 1;
+    pub const HOLDER: u32 = 2;
+    pub const COOKIE: u32 = 4;
+    pub const TIMER: u32 = 8;
+}
+
+/// What a query asks for, as the programs take it. One that cannot tell something leaves it out.
+pub(crate) fn wanted(query: &Query) -> u32 {
+    let Details { queues, holder, cookie, timer, .. } = query.details;
+    // A filter may ask for the user.
+    let holder = holder || query.filter.as_ref().is_some_and(|filter| filter.has_expression());
+    let all = [
+        (queues, want::QUEUES),
+        (holder, want::HOLDER),
+        (cookie, want::COOKIE),
+        (timer, want::TIMER),
+    ];
+    all.into_iter().filter(|(asked, _)| *asked).map(|(_, bit)| bit).sum()
+}
 
 /// Hands every socket in `bytes` to `each`; returns how many bytes at the end are no whole record.
 /// After a record that makes no sense there is no telling where the next begins.

@@ -9,7 +9,7 @@ use std::{
 use libbpf_rs::{IterOpts, Link, MapCore, MapFlags};
 use rustix::time::ClockId;
 
-use crate::{Details, Error, Place, Query, bpf};
+use crate::{Error, Place, Query, bpf, record};
 
 static SOCKETS: bpf::Lazy = bpf::Lazy::new(include_bytes!("../../bpf/iter.bpf.o"));
 static FILES: bpf::Lazy = bpf::Lazy::new(include_bytes!("../../bpf/files.bpf.o"));
@@ -56,14 +56,6 @@ impl Kind {
     }
 }
 
-/// `WANT_*` of `bpf/row.h`.
-mod want {
-    pub const QUEUES: u32 = 1;
-    pub const HOLDER: u32 = 2;
-    pub const COOKIE: u32 = 4;
-    pub const TIMER: u32 = 8;
-}
-
 /// What is to be told of which sockets: `struct asked` of `bpf/iter.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked([u8; 16]);
@@ -71,22 +63,12 @@ pub struct Asked([u8; 16]);
 impl Asked {
     /// What a query asks for, and its filter.
     pub fn new(query: &Query) -> Self {
-        let Details { queues, holder, cookie, timer, .. } = query.details;
-        // A filter may ask for the user.
-        let holder = holder || query.filter.as_ref().is_some_and(|filter| filter.has_expression());
-        let all = [
-            (queues, want::QUEUES),
-            (holder, want::HOLDER),
-            (cookie, want::COOKIE),
-            (timer, want::TIMER),
-        ];
-        let want = all.into_iter().filter(|(asked, _)| *asked).map(|(_, bit)| bit).sum::<u32>();
         // What timers are counted in: the coarse clocks move on with each tick
         // (kernel/time/posix-timers.c).
         let tick = rustix::time::clock_getres(ClockId::MonotonicCoarse);
         let mut bytes = [0; 16];
         bytes[0..4].copy_from_slice(&query.wanted_states().bits().to_ne_bytes());
-        bytes[4..8].copy_from_slice(&want.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&record::wanted(query).to_ne_bytes());
         bytes[8..16].copy_from_slice(&tick.tv_nsec.to_ne_bytes());
         Self(bytes)
     }

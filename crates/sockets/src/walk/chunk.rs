@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use libbpf_rs::Object;
 
 use super::run::{copy, run};
-use crate::{Details, Error, Place, Query, Slice, States, bpf};
+use crate::{Error, Place, Query, Slice, States, bpf, record};
 
 static OBJECT: bpf::Lazy = bpf::Lazy::new(include_bytes!("../../bpf/connections.bpf.o"));
 
@@ -17,10 +17,6 @@ static BUFFERS: [Mutex<Vec<u8>>; BUFFERS_COUNT] = [const { Mutex::new(Vec::new()
 
 /// `struct chunk` without its rows.
 const HEAD_BYTES: usize = 32;
-
-/// `WANT_QUEUES` and `WANT_HOLDER` of `bpf/row.h`.
-const WANT_QUEUES: u64 = 1;
-const WANT_HOLDER: u64 = 2;
 
 /// Loads the program, if it is not yet.
 ///
@@ -45,10 +41,7 @@ pub struct Request {
 impl Request {
     /// For the beginning of a query's slice.
     pub fn new(query: &Query, states: States) -> Self {
-        let Details { queues, holder, .. } = query.details;
-        // A filter may ask for the user.
-        let holder = holder || query.filter.is_some();
-        let want = if queues { WANT_QUEUES } else { 0 } | if holder { WANT_HOLDER } else { 0 };
+        let want = record::wanted(query).into();
         Self { next: 0, skip: 0, slice: query.slice, states: states.bits(), want }
     }
 

@@ -1,6 +1,7 @@
 use portolan_flow::Transport;
 
 use super::*;
+use crate::Details;
 use crate::{Filter, State, States};
 
 #[test]
