@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+mod method;
 mod verdict;
 
+pub use method::{Answer, Asked, Id, Method};
 pub use verdict::{Evidence, Finding, MethodName, Reason, Verdict};
