@@ -33,6 +33,20 @@ pub enum Error {
         /// What it said instead.
         said: String,
     },
+    /// The process that was to accept connections ended early.
+    #[error("the process that was to accept connections ended before it could: {said}")]
+    Server {
+        /// What it said instead.
+        said: String,
+    },
+    /// A device of the world could not be made.
+    #[error("cannot set up the network of the measurement: {program} says: {said}")]
+    Link {
+        /// The program that was to make it.
+        program: String,
+        /// What it said.
+        said: String,
+    },
     /// More was asked for than a scenario can do.
     #[error("{asked} {what} are too many: at most {max}{advice}")]
     TooMany {

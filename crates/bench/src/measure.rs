@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read, Seek},
     os::{fd::OwnedFd, unix::fs::FileExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -78,6 +78,12 @@ pub enum Stdout {
         /// The limit.
         bytes_max: u64,
     },
+    /// It goes to a file in memory, and that is kept, up to this many bytes: nobody reads while the
+    /// program runs.
+    Store {
+        /// The limit.
+        bytes_max: u64,
+    },
 }
 
 /// A run that came to its end.
@@ -112,12 +118,14 @@ impl Measured {
 /// no error here: see the exit code in [`Measured::usage`].
 pub fn measure(program: &Program, stdout: Stdout, limit: Duration) -> Result<Measured, Error> {
     let what = || format!("run {}", program.describe());
-    let complaints = complaints_file().map_err(Error::system(what()))?;
+    let complaints = file_in_memory("complaints").map_err(Error::system(what()))?;
     let said = complaints.try_clone().map_err(Error::system(what()))?;
+    let stored = file_in_memory("output").map_err(Error::system(what()))?;
     let mut command = program.command();
     command.stderr(complaints).stdout(match stdout {
         Stdout::Discard => Stdio::null(),
         Stdout::CountLines { .. } | Stdout::Keep { .. } => Stdio::piped(),
+        Stdout::Store { .. } => stored.try_clone().map_err(Error::system(what()))?.into(),
     });
     let peak_floor_kib = own_peak_kib();
     let start = Instant::now();
@@ -126,12 +134,16 @@ pub fn measure(program: &Program, stdout: Stdout, limit: Duration) -> Result<Mea
     if finished.is_late {
         return Err(Error::TooSlow { program: program.describe(), limit });
     }
+    let kept = match stdout {
+        Stdout::Store { bytes_max } => all_of(&stored, bytes_max).map_err(Error::system(what()))?,
+        _ => finished.kept,
+    };
     Ok(Measured {
         wall: finished.wall,
         usage: finished.usage,
         peak_floor_kib,
         lines: finished.lines,
-        kept: finished.kept,
+        kept,
         said,
     })
 }
@@ -190,7 +202,7 @@ fn consume(child: &mut Child, stdout: Stdout) -> io::Result<(Option<u64>, Vec<u8
     // Taken, so that the pipe is closed on return: whoever writes on is not waited for in vain.
     let Some(mut pipe) = child.stdout.take() else { return Ok((None, kept)) };
     match stdout {
-        Stdout::Discard => Ok((None, kept)),
+        Stdout::Discard | Stdout::Store { .. } => Ok((None, kept)),
         Stdout::CountLines { heading, mark } => {
             Ok((Some(count_lines(&mut pipe, heading, mark)?), kept))
         }
@@ -214,10 +226,17 @@ fn count_lines(source: impl Read, heading: u64, mark: &str) -> io::Result<u64> {
     Ok(counted)
 }
 
-/// A file in memory, so that nobody has to drain a second pipe.
-fn complaints_file() -> io::Result<File> {
+/// A file in memory, so that nobody has to drain a pipe.
+fn file_in_memory(name: &str) -> io::Result<File> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    Ok(rustix::fs::memfd_create("complaints", flags)?.into())
+    Ok(rustix::fs::memfd_create(name, flags)?.into())
+}
+
+fn all_of(mut file: &File, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn beginning(file: &File) -> String {

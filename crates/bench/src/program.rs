@@ -184,14 +184,20 @@ impl From<&Measured> for Sample {
             peak_kib: measured.usage.peak_kib,
             peak_floor_kib: measured.peak_floor_kib,
             rows: None,
+            figures: Vec::new(),
         }
     }
 }
 
 /// Whether the program says that all went well.
 pub(crate) fn succeeded(measured: &Measured) -> Result<(), Fault> {
+    ended_with(measured, &[0])
+}
+
+/// Whether the program ended with one of these codes.
+pub(crate) fn ended_with(measured: &Measured, codes: &[i32]) -> Result<(), Fault> {
     let how = match measured.usage.code {
-        Some(0) => return Ok(()),
+        Some(code) if codes.contains(&code) => return Ok(()),
         Some(code) => format!("exit code {code}"),
         None => "ended by a signal".to_owned(),
     };
@@ -203,7 +209,7 @@ pub(crate) fn succeeded(measured: &Measured) -> Result<(), Fault> {
 
 /// Where `PATH` has an executable file of this name; the administrator's directories are searched
 /// too.
-fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
     env::split_paths(&path)

@@ -114,7 +114,7 @@ fn map(snapshot: &mut Snapshot, report: &mut ReadReport) -> Result<(), Error> {
     Ok(())
 }
 
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

@@ -4,6 +4,7 @@
 //! chart is the same picture as a file, and the page has both. Programs get every run, in JSON.
 
 mod csv;
+mod figures;
 mod html;
 mod json;
 mod svg;
@@ -104,6 +105,17 @@ fn reads_text(lane: &Lane) -> String {
         Some(Ok(reads)) => grouped(*reads),
         Some(Err(_)) => "not measured".to_owned(),
     }
+}
+
+/// Why there is something that was not measured, once for each reason.
+fn unmeasured(size: &SizeResults) -> Vec<String> {
+    let reads = size.lanes.iter().filter_map(|lane| lane.reads.as_ref()?.as_ref().err());
+    let closer = size.lanes.iter().filter_map(|lane| lane.closer.as_ref().err());
+    let mut reasons: Vec<String> = reads.map(|why| format!("reads not measured: {why}")).collect();
+    reasons.extend(closer.map(|why| format!("not looked at closely: {why}")));
+    reasons.sort_unstable();
+    reasons.dedup();
+    reasons
 }
 
 /// The word and the reason, for a contestant without times.

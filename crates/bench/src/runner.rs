@@ -7,7 +7,7 @@
 
 use std::{io, ops::RangeInclusive, thread};
 
-use crate::{Contestant, Error, Fault, Host, Purpose, Sample, Scenario, order::Order};
+use crate::{Contestant, Error, Fault, Figure, Host, Purpose, Sample, Scenario, order::Order};
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Default for Options {
 }
 
 /// What became of a contestant at one size.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Every run counted; these are the timed ones, in order.
     Measured(Vec<Sample>),
@@ -68,6 +68,8 @@ pub struct Lane {
     /// The calls that fetched the kernel's table, or why they were not counted; `None` where
     /// nobody asked.
     pub reads: Option<Result<u64, String>>,
+    /// What was seen in a run of its own, or why it was not.
+    pub closer: Result<Vec<Figure>, String>,
     /// What became of it.
     pub outcome: Outcome,
 }
@@ -223,6 +225,7 @@ fn measure_size(
     for turn in turns.iter_mut().filter(|turn| turn.is_in()) {
         tell(Event::Counting { size, contestant: turn.contestant.name() })?;
         turn.reads = turn.contestant.count_reads();
+        turn.closer = turn.contestant.look_closer(size);
     }
     drop(world);
     let lanes = turns.into_iter().map(|turn| turn.into_lane(options)).collect();
@@ -250,6 +253,7 @@ struct Turn {
     contestant: Box<dyn Contestant>,
     rows: Option<u64>,
     reads: Option<Result<u64, String>>,
+    closer: Result<Vec<Figure>, String>,
     outcome: Outcome,
 }
 
@@ -263,7 +267,7 @@ impl Turn {
     }
 
     fn with(contestant: Box<dyn Contestant>, outcome: Outcome) -> Self {
-        Self { contestant, rows: None, reads: None, outcome }
+        Self { contestant, rows: None, reads: None, closer: Ok(Vec::new()), outcome }
     }
 
     /// Whether the contestant goes on.
@@ -298,6 +302,7 @@ impl Turn {
             is_own: self.contestant.is_own(),
             rows: self.rows,
             reads: self.reads,
+            closer: self.closer,
             outcome: self.outcome,
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// One run of one contestant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// From just before the start to just after the end.
     pub wall: Duration,
@@ -20,4 +20,34 @@ pub struct Sample {
     pub peak_floor_kib: u64,
     /// The lines or rows that were produced, where they were counted.
     pub rows: Option<u64>,
+    /// What else there is to say of it, in the order of the report.
+    pub figures: Vec<Figure>,
+}
+
+/// A number that only some scenarios have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// How records call it; the table writes spaces for the low lines.
+    pub name: &'static str,
+    /// What it counts, in the plural, or a unit of the SI: `packets`, `us`.
+    pub unit: &'static str,
+    /// How much.
+    pub value: f64,
+}
+
+impl Figure {
+    /// So many of something.
+    #[must_use]
+    pub fn count(name: &'static str, unit: &'static str, count: u64) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+        Self { name, unit, value: count as f64 }
+    }
+
+    /// So many of something for each of `of`; 0 where there are none.
+    #[must_use]
+    pub fn per(name: &'static str, unit: &'static str, count: u64, of: u64) -> Self {
+        let all = Self::count(name, unit, count);
+        let of = Self::count(name, unit, of.max(1)).value;
+        Self { value: all.value / of, ..all }
+    }
 }

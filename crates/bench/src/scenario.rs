@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Error, Sample};
+use crate::{Error, Figure, Sample};
 
 /// A named piece of work that several contestants do.
 pub trait Scenario: Sync {
@@ -86,6 +86,14 @@ pub trait Contestant {
     /// Why it cannot be counted here, and what to do about it.
     fn count_reads(&mut self) -> Option<Result<u64, String>> {
         None
+    }
+
+    /// Does the work once more, unmeasured, and looks at what would have disturbed the measurement.
+    ///
+    /// # Errors
+    /// Why that cannot be seen here, and what to do about it.
+    fn look_closer(&mut self, _size: u64) -> Result<Vec<Figure>, String> {
+        Ok(Vec::new())
     }
 }
 

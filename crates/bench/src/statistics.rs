@@ -32,6 +32,29 @@ impl Spread {
     }
 }
 
+/// The same of numbers that are no integers; that are not numbers at all come last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RealSpread {
+    /// The middle one; of an even number, the mean of the middle two.
+    pub median: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+impl RealSpread {
+    /// The spread of `values`, in their unit; `None` of none.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let (&min, &max) = (values.first()?, values.last()?);
+        let (lower, upper) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        Some(Self { median: lower.midpoint(upper), min, max })
+    }
+}
+
 /// How many times `baseline` a value is; `None` where the baseline is 0.
 #[must_use]
 pub fn ratio(value: u64, baseline: u64) -> Option<f64> {

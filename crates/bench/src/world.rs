@@ -1,27 +1,28 @@
-//! The world of the scenarios: sockets that do nothing, in a namespace of their own.
+//! The worlds of the scenarios, in network namespaces of their own.
 //!
-//! The kernel limits descriptors per process, so several processes hold them. They are copies of
-//! this program, and they end when their standard input does: they cannot outlive whoever started
-//! them, however that one ends.
+//! What a world needs is done by copies of this program ([`Part`]): they hold sockets that do
+//! nothing, several because the kernel limits descriptors per process, or accept connections.
+//! They end when their standard input does: they cannot outlive whoever started them, however that
+//! one ends. Read `world/part.rs` first, then `world/hold.rs`; what checks of ports need is in
+//! `world/listen.rs`, `world/stage.rs` and `world/link.rs`.
 
 mod hold;
+pub(crate) mod link;
+mod listen;
+mod part;
+mod stage;
 
-use std::{
-    fs,
-    io::{BufRead, BufReader},
-    process::{Child, ChildStdin, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs;
 
 use portolan_sys::netns;
 
 use crate::{Error, Program, scenario};
 
 pub use hold::{CONNECTIONS_MAX, Hold, hold};
-
-/// A process that was told to end is given this long before it is ended.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub use listen::{Listen, listen};
+pub(crate) use listen::Served;
+pub(crate) use part::Part;
+pub(crate) use stage::{Scenery, Stage};
 
 /// Kernel memory of a held TCP socket, in KiB: `TCP`, `sock_inode_cache`, `filp` and `dentry` in
 /// /proc/slabinfo come to 3.8 (Linux 6.18).
@@ -66,17 +67,17 @@ fn available_kib(text: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
+/// Moves the calling thread into a fresh network namespace whose loopback is up.
+pub(crate) fn enter_fresh() -> Result<(), Error> {
+    netns::unshare_thread()
+        .and_then(|()| netns::loopback_up())
+        .map_err(|source| Error::Namespace { source })
+}
+
 /// Connections between processes' own ends, in the network namespace of the calling thread.
 #[derive(Debug)]
 pub struct World {
-    holders: Vec<Holder>,
-}
-
-#[derive(Debug)]
-struct Holder {
-    child: Child,
-    /// Closed to make the process end.
-    stdin: Option<ChildStdin>,
+    holders: Vec<Part>,
 }
 
 impl World {
@@ -89,16 +90,14 @@ impl World {
     /// Without the right to make a namespace, or when a process cannot hold its share.
     pub fn of_sockets(own: &Program, sockets: u64) -> Result<Self, Error> {
         let shares = Hold::shares(sockets)?;
-        netns::unshare_thread()
-            .and_then(|()| netns::loopback_up())
-            .map_err(|source| Error::Namespace { source })?;
+        enter_fresh()?;
         let mut world = Self { holders: Vec::with_capacity(shares.len()) };
         // All at once, and then one wait for each: they work side by side.
         for share in &shares {
-            world.holders.push(Holder::start(own, *share)?);
+            world.holders.push(Part::start(&own.clone().with(share.to_args()))?);
         }
         for (holder, share) in world.holders.iter_mut().zip(&shares) {
-            holder.wait_until_ready(*share)?;
+            wait_until_ready(holder, *share)?;
         }
         Ok(world)
     }
@@ -110,58 +109,17 @@ impl World {
     }
 }
 
+fn wait_until_ready(holder: &mut Part, share: Hold) -> Result<(), Error> {
+    let failed = |said| Error::Holder { connections: share.connections, said };
+    holder.wait_for(&share.ready()).map_err(failed)
+}
+
 impl scenario::World for World {}
 
 impl Drop for World {
     fn drop(&mut self) {
-        for holder in &mut self.holders {
-            drop(holder.stdin.take());
-        }
-        let deadline = Instant::now() + PATIENCE;
-        for holder in &mut self.holders {
-            holder.end_by(deadline);
-        }
-    }
-}
-
-impl Holder {
-    fn start(own: &Program, share: Hold) -> Result<Self, Error> {
-        let program = own.clone().with(share.to_args());
-        let mut child = program
-            .command()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(Error::system(format!("run {}", program.describe())))?;
-        let stdin = child.stdin.take();
-        Ok(Self { child, stdin })
-    }
-
-    fn wait_until_ready(&mut self, share: Hold) -> Result<(), Error> {
-        let failed = |said: String| Error::Holder { connections: share.connections, said };
-        let Some(stdout) = self.child.stdout.take() else {
-            return Err(failed("it has no standard output".to_owned()));
-        };
-        let mut last = String::new();
-        for line in BufReader::new(stdout).lines() {
-            last = line.map_err(|error| failed(error.to_string()))?;
-            if last == share.ready() {
-                return Ok(());
-            }
-        }
-        Err(failed(if last.is_empty() { "see above".to_owned() } else { last }))
-    }
-
-    fn end_by(&mut self, deadline: Instant) {
-        while Instant::now() < deadline {
-            match self.child.try_wait() {
-                Ok(None) => thread::sleep(Duration::from_millis(5)),
-                Ok(Some(_)) | Err(_) => return,
-            }
-        }
-        // Nothing more can be done about a process that does not even end like this.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // All are told before the first one is waited for.
+        self.holders.iter_mut().for_each(Part::tell_end);
     }
 }
 

@@ -5,8 +5,26 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
+mod check;
+mod connecting;
+mod icmp;
 mod method;
+mod pacer;
+mod plan;
+pub mod ports;
+mod session;
+pub mod space;
+mod syn;
+pub mod targets;
 mod verdict;
 
+pub use batch::{Batch, Concluded, Counts, Transmit};
+pub use check::{Probe, open};
+pub use connecting::Connecting;
 pub use method::{Answer, Asked, Id, Method};
+pub use pacer::{Pace, Pacer};
+pub use plan::{ATTEMPTS_MAX, Plan};
+pub use session::Session;
+pub use syn::{Noise, Syn, SynSettings};
 pub use verdict::{Evidence, Finding, MethodName, Reason, Verdict};

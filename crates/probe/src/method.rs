@@ -1,6 +1,6 @@
 //! What every way of asking has in common.
 
-use std::{io, net::SocketAddr, os::fd::BorrowedFd};
+use std::{fmt, io, net::SocketAddr, os::fd::BorrowedFd};
 
 use crate::{Evidence, MethodName, Verdict};
 
@@ -37,7 +37,7 @@ pub enum Asked {
 /// Call [`ask`](Self::ask) for each question that a plan wants, [`flush`](Self::flush) when there
 /// are no more for the moment, [`hear`](Self::hear) whenever the descriptor is readable (or at any
 /// time), and [`forget`](Self::forget) when a check is over.
-pub trait Method {
+pub trait Method: fmt::Debug {
     /// Which method it is.
     fn name(&self) -> MethodName;
 

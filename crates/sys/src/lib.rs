@@ -5,14 +5,23 @@
 //! stays safe. Nothing here decides anything.
 //!
 //! Read in this order: `netlink.rs`, `netns.rs`, `capabilities.rs`, `limits.rs`, `kernel.rs`,
-//! `usage.rs`, `user.rs`, `signals.rs`, `terminal.rs`, `clock.rs`.
+//! `usage.rs`, `user.rs`, `signals.rs`, `terminal.rs`, `clock.rs`; then what sends and receives:
+//! `option.rs`, `address.rs`, `filter.rs`, `error_queue.rs`, `datagrams.rs`, `raw.rs`, `packet.rs`
+//! (`packet/ring.rs`).
 
+pub mod address;
 pub mod capabilities;
 pub mod clock;
+pub mod datagrams;
+pub mod error_queue;
+pub mod filter;
 pub mod kernel;
 pub mod limits;
 pub mod netlink;
 pub mod netns;
+mod option;
+pub mod packet;
+pub mod raw;
 pub mod signals;
 pub mod terminal;
 pub mod usage;

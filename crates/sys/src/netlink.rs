@@ -3,7 +3,7 @@
 use std::{io, os::fd::OwnedFd, time::Duration};
 
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType,
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType,
     netlink::{self, SocketAddrNetlink},
     sockopt,
 };
@@ -22,12 +22,23 @@ impl NetlinkSocket {
     /// # Errors
     /// The system call's error; `EPROTONOSUPPORT` where the kernel was built without sock_diag.
     pub fn open_sock_diag(patience: Duration) -> io::Result<Self> {
-        let fd = rustix::net::socket_with(
-            AddressFamily::NETLINK,
-            SocketType::RAW,
-            SocketFlags::CLOEXEC,
-            Some(netlink::SOCK_DIAG),
-        )?;
+        Self::open(Some(netlink::SOCK_DIAG), patience)
+    }
+
+    /// Opens a `NETLINK_ROUTE` socket (see rtnetlink(7)). Needs no privilege to ask.
+    ///
+    /// `patience` bounds each receive.
+    ///
+    /// # Errors
+    /// The system call's error.
+    pub fn open_route(patience: Duration) -> io::Result<Self> {
+        // NETLINK_ROUTE is protocol 0, which is written as none.
+        Self::open(None, patience)
+    }
+
+    fn open(protocol: Option<Protocol>, patience: Duration) -> io::Result<Self> {
+        let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
+        let fd = rustix::net::socket_with(family, SocketType::RAW, flags, protocol)?;
         sockopt::set_socket_timeout(&fd, sockopt::Timeout::Recv, Some(patience))?;
         Ok(Self { fd })
     }

@@ -14,6 +14,7 @@ fn lines_are_counted_output_is_kept_or_dropped() {
     assert_eq!((count(0, ""), count(1, ""), count(5, "")), (3, 2, 0));
     assert_eq!((count(0, "b"), count(2, "b"), count(0, "long")), (1, 0, 0));
     assert_eq!(shell(script, Stdout::Keep { bytes_max: 3 }).unwrap().kept, b"a\nb");
+    assert_eq!(shell(script, Stdout::Store { bytes_max: 9 }).unwrap().kept, b"a\nb\nc\n");
     let discarded = shell(script, Stdout::Discard).unwrap();
     assert_eq!((discarded.lines, discarded.kept.len()), (None, 0));
 }

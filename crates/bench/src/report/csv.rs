@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Summary, baseline, status};
+use super::{Summary, baseline, figures, status};
 use crate::{Lane, Results, SizeResults};
 
 const COLUMNS: [&str; 21] = [
@@ -34,10 +34,19 @@ const COLUMNS: [&str; 21] = [
 /// # Errors
 /// The writer's.
 pub fn write_csv(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    write_line(&COLUMNS.map(str::to_owned), out)?;
+    let names = figures::names(results.sizes.iter().flat_map(|size| &size.lanes));
+    let columns: Vec<String> = COLUMNS.iter().chain(&names).map(|&name| name.to_owned()).collect();
+    write_line(&columns, out)?;
     for size in &results.sizes {
         for lane in &size.lanes {
-            write_line(&fields(results, size, lane), out)?;
+            let mut fields = fields(results, size, lane).to_vec();
+            let seen = figures::of_lane(lane);
+            let median = |name: &&str| {
+                let seen = seen.iter().find(|seen| seen.name == *name);
+                seen.map_or_else(String::new, |seen| seen.spread.median.to_string())
+            };
+            fields.extend(names.iter().map(median));
+            write_line(&fields, out)?;
         }
     }
     Ok(())

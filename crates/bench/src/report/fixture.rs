@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Host, Lane, Outcome, Results, Sample, SizeResults, order::Order};
+use crate::{Figure, Host, Lane, Outcome, Results, Sample, SizeResults, order::Order};
 
 pub fn sample(wall_ms: u64, peak_kib: u64) -> Sample {
     Sample {
@@ -13,6 +13,7 @@ pub fn sample(wall_ms: u64, peak_kib: u64) -> Sample {
         peak_kib,
         peak_floor_kib: 2_048,
         rows: None,
+        figures: Vec::new(),
     }
 }
 
@@ -25,6 +26,7 @@ fn lane(contestant: &str, rows: Option<u64>, outcome: Outcome) -> Lane {
         is_own: contestant.starts_with("own"),
         rows,
         reads: None,
+        closer: Ok(Vec::new()),
         outcome,
     }
 }
@@ -61,6 +63,22 @@ pub fn results() -> Results {
         order: Order { seed: 7 },
         sizes: vec![SizeResults { size: 1_000, left_out: None, lanes, host }],
     }
+}
+
+/// The same, but some have further numbers.
+pub fn with_figures() -> Results {
+    let mut results = results();
+    let lanes = &mut results.sizes[0].lanes;
+    if let Outcome::Measured(samples) = &mut lanes[0].outcome {
+        for (sample, packets) in samples.iter_mut().zip([3.0, 2.5, 3.5]) {
+            let packets = Figure { name: "packets_per_check", unit: "packets", value: packets };
+            let accepts = Figure::count("accepts", "connections", 12_345);
+            sample.figures = vec![packets, accepts, Figure::count("server_cpu_us", "us", 1_500)];
+        }
+    }
+    lanes[0].closer = Ok(vec![Figure::per("captured_per_check", "packets", 30, 10)]);
+    lanes[2].closer = Err("needs tcpdump: apt-get install tcpdump".to_owned());
+    results
 }
 
 /// The same, but the only size was left out.

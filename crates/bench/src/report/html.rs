@@ -5,7 +5,9 @@ use std::{
     io,
 };
 
-use super::{Group, groups, reads_text, status, svg::escape, text, write_svg};
+use super::{
+    Group, figures, groups, reads_text, status, svg::escape, text, unmeasured, write_svg,
+};
 use crate::{Lane, Results, SizeResults};
 
 const STYLE: &str = "\
@@ -38,15 +40,20 @@ fn write_size(page: &mut String, results: &Results, size: &SizeResults) -> fmt::
     if let Some(why) = &size.left_out {
         return writeln!(page, "<p>Left out: {}</p>", escape(why));
     }
-    groups(size).iter().try_for_each(|group| write_group(page, group))
+    groups(size).iter().try_for_each(|group| write_group(page, group))?;
+    unmeasured(size).iter().try_for_each(|why| writeln!(page, "<p>{}</p>", escape(why)))
 }
 
 fn write_group(page: &mut String, group: &Group<'_>) -> fmt::Result {
     writeln!(page, "<table>\n<caption>{}</caption>", escape(group.task))?;
     let versus = format!("vs {}", group.baseline);
-    let columns = ["", "wall", "least", "most", "CPU", "peak", "rows", "reads", versus.as_str()];
+    let names = figures::names(group.lanes.iter().map(|(lane, _)| *lane));
+    let mut columns: Vec<String> =
+        ["", "wall", "least", "most", "CPU", "peak", "rows", "reads"].map(str::to_owned).to_vec();
+    columns.extend(names.iter().map(|name| figures::heading(name)));
+    columns.push(versus);
     write!(page, "<tr>")?;
-    for column in columns {
+    for column in &columns {
         write!(page, "<th>{}</th>", escape(column))?;
     }
     writeln!(page, "</tr>")?;
@@ -58,7 +65,7 @@ fn write_group(page: &mut String, group: &Group<'_>) -> fmt::Result {
         match summary {
             Some(summary) => {
                 let bound = if summary.peak_is_bound { "≤ " } else { "" };
-                for cell in [
+                let mut cells = vec![
                     text::time(summary.wall_us.median),
                     text::time(summary.wall_us.min),
                     text::time(summary.wall_us.max),
@@ -66,12 +73,17 @@ fn write_group(page: &mut String, group: &Group<'_>) -> fmt::Result {
                     format!("{bound}{}", text::mib(summary.peak_kib.median)),
                     lane.rows.map_or_else(String::new, text::grouped),
                     reads_text(lane),
-                    summary.ratio.map_or_else(String::new, text::factor),
-                ] {
-                    write!(page, "<td>{}</td>", escape(&cell))?;
+                ];
+                cells.extend(figures::cells(lane, &names));
+                cells.push(summary.ratio.map_or_else(String::new, text::factor));
+                for cell in &cells {
+                    write!(page, "<td>{}</td>", escape(cell))?;
                 }
             }
-            None => write!(page, "<td class=\"why\" colspan=\"8\">{}</td>", why(lane))?,
+            None => {
+                let width = columns.len() - 1;
+                write!(page, "<td class=\"why\" colspan=\"{width}\">{}</td>", why(lane))?;
+            }
         }
         writeln!(page, "</tr>")?;
     }

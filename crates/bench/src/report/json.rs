@@ -1,10 +1,13 @@
 //! One JSON object per contestant and size (docs/formats/bench.md).
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use serde::Serialize;
 
-use super::{Summary, baseline, micros, samples, status};
+use super::{Summary, baseline, figures, micros, samples, status};
 use crate::{Host, Lane, Results, Sample, SizeResults, Spread};
 
 /// The version of the format.
@@ -35,6 +38,8 @@ struct Record<'a> {
     peak_is_bound: Option<bool>,
     baseline: &'a str,
     ratio: Option<f64>,
+    figures: BTreeMap<&'a str, FigureEnds>,
+    figures_reason: Option<&'a str>,
     runs: Vec<Run>,
     host: &'a Host,
 }
@@ -44,6 +49,21 @@ struct Ends {
     median: u64,
     min: u64,
     max: u64,
+}
+
+/// A number that only some scenarios have.
+#[derive(Serialize)]
+struct FigureEnds {
+    unit: &'static str,
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl From<&figures::Seen> for FigureEnds {
+    fn from(figures::Seen { unit, spread, .. }: &figures::Seen) -> Self {
+        Self { unit, median: spread.median, min: spread.min, max: spread.max }
+    }
 }
 
 impl From<Spread> for Ends {
@@ -60,6 +80,7 @@ struct Run {
     system_us: Option<u64>,
     peak_kib: u64,
     peak_floor_kib: u64,
+    figures: BTreeMap<&'static str, f64>,
 }
 
 impl From<&Sample> for Run {
@@ -71,6 +92,7 @@ impl From<&Sample> for Run {
             system_us: sample.system.map(micros),
             peak_kib: sample.peak_kib,
             peak_floor_kib: sample.peak_floor_kib,
+            figures: sample.figures.iter().map(|figure| (figure.name, figure.value)).collect(),
         }
     }
 }
@@ -130,6 +152,8 @@ fn record<'a>(results: &'a Results, size: &'a SizeResults, lane: &'a Lane) -> Re
         peak_is_bound: summary.map(|summary| summary.peak_is_bound),
         baseline: &lane.baseline,
         ratio: summary.and_then(|summary| summary.ratio),
+        figures: figures::of_lane(lane).iter().map(|seen| (seen.name, seen.into())).collect(),
+        figures_reason: lane.closer.as_ref().err().map(String::as_str),
         runs: samples(lane).unwrap_or_default().iter().map(Run::from).collect(),
         host: &size.host,
     }

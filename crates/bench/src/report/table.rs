@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Group, Summary, groups, reads_text, status, text};
+use super::{Group, Summary, figures, groups, reads_text, status, text, unmeasured};
 use crate::{Lane, Results, SizeResults};
 
 /// Width of the longest bar, in characters.
@@ -37,19 +37,22 @@ pub fn write_table(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     };
     for group in groups(size) {
         writeln!(out)?;
-        write_heading(&group, widths, out)?;
+        let further = Further::of(&group);
+        write_heading(&group, widths, &further, out)?;
         for (lane, summary) in &group.lanes {
             write!(out, "{:width$}  ", lane.contestant, width = widths.name)?;
             match summary {
                 Some(summary) => {
-                    writeln!(out, "{}", figures(lane, summary, group.longest_us, widths))?;
+                    writeln!(out, "{}", row(lane, summary, &group, widths, &further))?;
                 }
                 None => writeln!(out, "{}", why(lane))?,
             }
         }
     }
     writeln!(out)?;
-    write_uncounted(size, out)?;
+    for reason in unmeasured(size) {
+        writeln!(out, "  {reason}")?;
+    }
     if results.sizes.len() == 1 { write_legend(size, out) } else { Ok(()) }
 }
 
@@ -61,7 +64,38 @@ struct Widths {
     reads: usize,
 }
 
-fn write_heading(group: &Group<'_>, widths: Widths, out: &mut dyn Write) -> io::Result<()> {
+/// The columns of numbers that only some scenarios have, where anybody of a group has one.
+struct Further {
+    names: Vec<&'static str>,
+    widths: Vec<usize>,
+}
+
+impl Further {
+    fn of(group: &Group<'_>) -> Self {
+        let lanes = || group.lanes.iter().map(|(lane, _)| *lane);
+        let names = figures::names(lanes());
+        let mut widths: Vec<usize> = names.iter().map(|name| figures::heading(name).len()).collect();
+        for cells in lanes().map(|lane| figures::cells(lane, &names)) {
+            for (width, cell) in widths.iter_mut().zip(&cells) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        Self { names, widths }
+    }
+
+    /// `cells` under each other, each with two spaces behind it.
+    fn aligned(&self, cells: &[String]) -> String {
+        let cells = self.widths.iter().zip(cells);
+        cells.map(|(&width, cell)| format!("{cell:>width$}  ")).collect()
+    }
+}
+
+fn write_heading(
+    group: &Group<'_>,
+    widths: Widths,
+    further: &Further,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let bar_width = usize::try_from(BAR_WIDTH).unwrap_or(0);
     write!(
         out,
@@ -78,19 +112,8 @@ fn write_heading(group: &Group<'_>, widths: Widths, out: &mut dyn Write) -> io::
     if widths.reads > 0 {
         write!(out, "{:>width$}  ", "reads", width = widths.reads.max(5))?;
     }
-    writeln!(out, "vs {}", group.baseline)
-}
-
-/// Why calls were not counted, once for each reason.
-fn write_uncounted(size: &SizeResults, out: &mut dyn Write) -> io::Result<()> {
-    let mut reasons: Vec<&String> =
-        size.lanes.iter().filter_map(|lane| lane.reads.as_ref()?.as_ref().err()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    for reason in reasons {
-        writeln!(out, "  reads not measured: {reason}")?;
-    }
-    Ok(())
+    let headings: Vec<String> = further.names.iter().map(|name| figures::heading(name)).collect();
+    writeln!(out, "{}vs {}", further.aligned(&headings), group.baseline)
 }
 
 /// Who does what; once, since it is the same at every size.
@@ -102,7 +125,13 @@ fn write_legend(size: &SizeResults, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn figures(lane: &Lane, summary: &Summary, longest_us: u64, widths: Widths) -> String {
+fn row(
+    lane: &Lane,
+    summary: &Summary,
+    group: &Group<'_>,
+    widths: Widths,
+    further: &Further,
+) -> String {
     let wall = summary.wall_us;
     let spread = format!("[{} to {}]", text::time(wall.min), text::time(wall.max));
     let bound = if summary.peak_is_bound { "≤ " } else { "" };
@@ -112,11 +141,12 @@ fn figures(lane: &Lane, summary: &Summary, longest_us: u64, widths: Widths) -> S
         width => format!("{:>width$}  ", reads_text(lane), width = width.max(5)),
     };
     format!(
-        "{:width$}  {:>8}  {spread:20}{:>9}  {peak:>10}  {:>9}  {reads}{}",
-        bar(wall.median, longest_us),
+        "{:width$}  {:>8}  {spread:20}{:>9}  {peak:>10}  {:>9}  {reads}{}{}",
+        bar(wall.median, group.longest_us),
         text::time(wall.median),
         text::time(summary.cpu_us.median),
         lane.rows.map_or_else(String::new, text::grouped),
+        further.aligned(&figures::cells(lane, &further.names)),
         summary.ratio.map_or_else(|| "-".to_owned(), text::factor),
         width = usize::try_from(BAR_WIDTH).unwrap_or(0),
     )

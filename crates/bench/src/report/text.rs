@@ -30,6 +30,18 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
+/// A number of `unit`: microseconds as a time, whole numbers as they are, two decimals of others
+/// unless they are large.
+pub fn number(value: f64, unit: &str) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
+    let rounded = value.round().max(0.0) as u64;
+    match unit {
+        "us" => time(rounded),
+        _ if value.fract() == 0.0 || value >= 100.0 => grouped(rounded),
+        _ => format!("{value:.2}"),
+    }
+}
+
 /// A factor, with three digits or so: `0.04×`, `3.1×`, `38×`.
 pub fn factor(ratio: f64) -> String {
     match ratio {

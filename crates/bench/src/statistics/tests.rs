@@ -32,3 +32,11 @@ fn a_ratio_needs_a_baseline() {
     assert_eq!(ratio(0, 2), Some(0.0));
     assert_eq!(ratio(3, 0), None);
 }
+
+#[test]
+fn real_numbers_have_a_spread_too() {
+    let spread = RealSpread::of([3.5, 1.0, 2.0, 2.5]).unwrap();
+    assert_eq!(spread, RealSpread { median: 2.25, min: 1.0, max: 3.5 });
+    assert_eq!(RealSpread::of([7.0]).unwrap().median, 7.0);
+    assert_eq!(RealSpread::of([]), None);
+}

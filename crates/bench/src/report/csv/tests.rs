@@ -50,3 +50,15 @@ fn every_line_has_every_column() {
     assert_eq!(of(&lines[5], "reason"), "exit code 1: a & b < c\nd");
     assert_eq!(of(&lines[5], "wall_us_median"), "");
 }
+
+#[test]
+fn further_numbers_have_columns_after_all_others() {
+    let mut out = Vec::new();
+    write_csv(&fixture::with_figures(), &mut out).unwrap();
+    let lines = parse(&String::from_utf8(out).unwrap());
+    let names = ["packets_per_check", "accepts", "server_cpu_us", "captured_per_check"];
+    assert_eq!(lines[0][..COLUMNS.len()], COLUMNS);
+    assert_eq!(lines[0][COLUMNS.len()..], names);
+    assert_eq!(lines[1][COLUMNS.len()..], ["3", "12345", "1500", "3"]);
+    assert_eq!(lines[2][COLUMNS.len()..], [""; 4]);
+}

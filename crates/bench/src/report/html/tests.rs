@@ -29,3 +29,12 @@ fn a_size_that_was_left_out_says_why() {
     let page = page(&fixture::left_out());
     assert!(page.contains("<p>Left out: needs 5 MiB of memory</p>") && !page.contains("<table>"));
 }
+
+#[test]
+fn further_numbers_have_columns_before_the_factor() {
+    let page = page(&fixture::with_figures());
+    assert!(page.contains("<th>packets per check</th>"), "{page}");
+    assert!(page.contains("<td>3</td><td>12,345</td><td>1.50 ms</td><td>3</td><td>0.50×</td>"));
+    assert!(page.contains("<p>not looked at closely: needs tcpdump"), "{page}");
+    assert!(page.contains("colspan=\"12\""), "{page}");
+}

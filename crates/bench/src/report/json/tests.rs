@@ -4,8 +4,12 @@ use super::*;
 use crate::report::fixture;
 
 fn records() -> Vec<Value> {
+    records_of(&fixture::results())
+}
+
+fn records_of(results: &Results) -> Vec<Value> {
     let mut out = Vec::new();
-    write_json(&fixture::results(), &mut out).unwrap();
+    write_json(results, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -60,4 +64,16 @@ fn calls_that_were_not_counted_have_a_reason_if_they_were_to_be() {
     assert_eq!(reads(0), (json!(2345), Value::Null));
     assert_eq!(reads(1), (Value::Null, Value::Null));
     assert_eq!(reads(2), (Value::Null, json!("needs strace: apt-get install strace")));
+}
+
+#[test]
+fn further_numbers_have_a_unit_and_a_spread_and_stand_in_each_run() {
+    assert_eq!(records()[0]["figures"], json!({}));
+    assert_eq!(records()[0]["figures_reason"], Value::Null);
+    let records = records_of(&fixture::with_figures());
+    let spread = json!({"unit": "packets", "median": 3.0, "min": 2.5, "max": 3.5});
+    assert_eq!(records[0]["figures"]["packets_per_check"], spread);
+    assert_eq!(records[0]["figures"]["captured_per_check"]["median"], 3.0);
+    assert_eq!(records[0]["runs"][1]["figures"]["packets_per_check"], 2.5);
+    assert_eq!(records[2]["figures_reason"], "needs tcpdump: apt-get install tcpdump");
 }

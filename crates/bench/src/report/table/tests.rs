@@ -92,3 +92,16 @@ fn a_size_that_was_left_out_says_why_once() {
     assert_eq!(table.matches("left out: needs 5 MiB of memory").count(), 1);
     assert!(!table.contains("own <fast>"));
 }
+
+#[test]
+fn further_numbers_have_columns_only_where_somebody_has_them() {
+    assert!(!table().contains("accepts"));
+    let mut out = Vec::new();
+    write_table(&fixture::with_figures(), &mut out).unwrap();
+    let table = String::from_utf8(out).unwrap();
+    let heading = "packets per check  accepts  server cpu  captured per check  vs peer";
+    assert!(line(&table, "pretend").ends_with(heading), "{table}");
+    let own = line(&table, "own <fast>").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(own.ends_with("3 12,345 1.50 ms 3 0.50×"), "{own}");
+    assert_eq!(table.matches("not looked at closely: needs tcpdump").count(), 1);
+}

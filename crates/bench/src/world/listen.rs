@@ -1,0 +1,169 @@
+//! The server of the worlds in which ports are checked.
+
+use std::{
+    io::{self, BufRead, Write},
+    net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, read::cpu_time};
+
+/// What is said when connections can come.
+const READY: &str = "ready";
+
+/// The kernel takes it down to `net.core.somaxconn`.
+const BACKLOG: i32 = 65_535;
+
+/// Between two datagrams of [`Listen::ticks`].
+const TICK: Duration = Duration::from_millis(100);
+
+/// Connections that are on their way are waited for this long at most.
+const SETTLING_MAX: Duration = Duration::from_secs(1);
+
+/// As long without a connection, and none is on its way.
+const QUIET: Duration = Duration::from_millis(2);
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// The address; 0.0.0.0 for all of the namespace.
+    pub address: SocketAddrV4,
+    /// Where to send a datagram ten times a second, which nobody answers if they are broadcast
+    /// addresses. Programs that read from the network may notice that their time is over only when
+    /// something arrives, and on a real network something always does.
+    pub ticks: Vec<SocketAddrV4>,
+}
+
+/// What the server has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// Connections that were accepted, and closed at once.
+    pub accepted: u64,
+    /// CPU time of the process, microseconds.
+    pub cpu_us: u64,
+}
+
+impl Listen {
+    /// As the command line of the hidden `portolan bench listen` takes it.
+    #[must_use]
+    pub fn to_args(&self) -> Vec<String> {
+        let address = ["--address".to_owned(), self.address.to_string()];
+        let ticks = self.ticks.iter().flat_map(|tick| ["--tick".to_owned(), tick.to_string()]);
+        address.into_iter().chain(ticks).collect()
+    }
+
+    /// What is said when connections can come.
+    pub(super) fn ready() -> &'static str {
+        READY
+    }
+}
+
+/// Accepts connections at `plan.address` and closes them. Writes `ready`; then, for each line that
+/// `asked` has, and once more at its end, which ends this: what was done so far, as JSON.
+///
+/// # Errors
+/// When it cannot listen there.
+pub fn listen(
+    plan: &Listen,
+    out: &mut dyn Write,
+    asked: &mut dyn BufRead,
+) -> Result<(), Error> {
+    let what = || format!("listen at {}", plan.address);
+    let listener = listener(plan.address).map_err(Error::system(what()))?;
+    let socket = (!plan.ticks.is_empty()).then(ticker).transpose();
+    let socket = socket.map_err(Error::system("send datagrams"))?;
+    let accepted = AtomicU64::new(0);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| accept_all(&listener, &accepted, &is_over));
+        if let Some(socket) = &socket {
+            scope.spawn(|| tick(socket, &plan.ticks, &is_over));
+        }
+        let done = answer(&accepted, out, asked).map_err(Error::system("tell what was accepted"));
+        is_over.store(true, Ordering::Relaxed);
+        // Wakes the thread that waits for a connection: accept fails from now on.
+        let _ = rustix::net::shutdown(&listener, Shutdown::Both);
+        done
+    })
+}
+
+fn listener(address: SocketAddrV4) -> io::Result<TcpListener> {
+    let tcp = Some(ipproto::TCP);
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, tcp)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(TcpListener::from(socket))
+}
+
+fn accept_all(listener: &TcpListener, accepted: &AtomicU64, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        match listener.accept() {
+            Ok(_) => {
+                accepted.fetch_add(1, Ordering::Relaxed);
+            }
+            // Out of descriptors, or a connection that is no more: neither lasts.
+            Err(_) => thread::yield_now(),
+        }
+    }
+}
+
+fn ticker() -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.set_broadcast(true)?;
+    Ok(socket)
+}
+
+fn tick(socket: &UdpSocket, ticks: &[SocketAddrV4], is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        for to in ticks {
+            // There may be no way yet; nobody needs the single one.
+            let _ = socket.send_to(&[0], to);
+        }
+        thread::sleep(TICK);
+    }
+}
+
+fn answer(
+    accepted: &AtomicU64,
+    out: &mut dyn Write,
+    asked: &mut dyn BufRead,
+) -> io::Result<()> {
+    writeln!(out, "{READY}")?;
+    out.flush()?;
+    let mut line = String::new();
+    loop {
+        line.clear();
+        let is_last = asked.read_line(&mut line)? == 0;
+        let accepted = settled(accepted);
+        let cpu_us = u64::try_from(cpu_time().as_micros()).unwrap_or(u64::MAX);
+        writeln!(out, "{}", serde_json::to_string(&Served { accepted, cpu_us })?)?;
+        out.flush()?;
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// The count, once it has stopped growing.
+fn settled(accepted: &AtomicU64) -> u64 {
+    let deadline = Instant::now() + SETTLING_MAX;
+    let mut last = accepted.load(Ordering::Relaxed);
+    loop {
+        thread::sleep(QUIET);
+        let now = accepted.load(Ordering::Relaxed);
+        if now == last || Instant::now() >= deadline {
+            return now;
+        }
+        last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests;

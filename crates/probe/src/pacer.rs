@@ -1,0 +1,195 @@
+//! How fast to ask: as fast as the path proves to carry, and no faster.
+//!
+//! The rate doubles in rounds while answers come back, which a path full of silent targets never
+//! earns. It is halved when answers are lost, and goes back to where it was if halving did not
+//! help: then the path loses whatever the rate.
+
+use std::time::Duration;
+
+/// How fast a batch may ask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As fast as the method takes it: for checks that somebody waits for.
+    Unlimited,
+    /// At a rate that the path proves to carry, up to this many questions a second.
+    Adaptive {
+        /// The most, in questions per second.
+        per_second_max: f64,
+    },
+    /// At this rate, in questions per second, whatever comes back.
+    Fixed(f64),
+}
+
+/// Questions per second before anything is known about the path.
+const START: f64 = 10_000.0;
+/// The least that loss brings the rate down to.
+const LEAST: f64 = 1_000.0;
+/// What may be asked at once after a pause, as time at the present rate.
+const BURST: Duration = Duration::from_millis(2);
+/// The same at least, in questions.
+const BURST_LEAST: f64 = 64.0;
+/// What is asked before the first round ends.
+const BURST_FIRST: f64 = 256.0;
+const ROUND: Duration = Duration::from_millis(5);
+/// Loss below this share of answers is left alone.
+const TOLERATED: f64 = 0.01;
+/// A share is worth something from this many answers on.
+const ANSWERS_LEAST: u32 = 50;
+
+/// Decides when the next question may be asked.
+#[derive(Clone, Debug)]
+pub struct Pacer {
+    pace: Pace,
+    per_second: f64,
+    credit: f64,
+    credit_at: Duration,
+    round: Round,
+    loss: Loss,
+}
+
+/// What happened since the rate was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    since: Duration,
+    asked: u32,
+    answered: u32,
+}
+
+/// Answers that came only to a repeated question, and what was tried against that.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    since: Duration,
+    prompt: u32,
+    late: u32,
+    tolerated: f64,
+    /// The rate and the loss before the rate was halved, until it shows whether that helped.
+    tried: Option<(f64, f64)>,
+    /// Growth is slow once loss was seen.
+    seen: bool,
+}
+
+impl Pacer {
+    /// A pacer that starts at `now`.
+    #[must_use]
+    pub fn new(pace: Pace, now: Duration) -> Self {
+        let per_second = match pace {
+            Pace::Unlimited => f64::INFINITY,
+            Pace::Adaptive { per_second_max } => START.min(per_second_max),
+            Pace::Fixed(rate) => rate,
+        };
+        let first = if matches!(pace, Pace::Fixed(_)) { 1.0 } else { BURST_FIRST };
+        Self {
+            pace,
+            per_second,
+            credit: first.min(per_second.max(1.0)),
+            credit_at: now,
+            round: Round { since: now, ..Round::default() },
+            loss: Loss {
+                since: now,
+                prompt: 0,
+                late: 0,
+                tolerated: TOLERATED,
+                tried: None,
+                seen: false,
+            },
+        }
+    }
+
+    /// The present rate, in questions per second.
+    #[must_use]
+    pub fn per_second(&self) -> f64 {
+        self.per_second
+    }
+
+    /// Whether a question may be asked; if so, it counts as asked.
+    pub fn take(&mut self, now: Duration) -> bool {
+        if self.pace == Pace::Unlimited {
+            return true;
+        }
+        if self.credit < 1.0 {
+            self.refill(now);
+        }
+        if self.credit < 1.0 {
+            return false;
+        }
+        self.credit -= 1.0;
+        self.round.asked += 1;
+        true
+    }
+
+    /// When the next question may be asked, if none may now.
+    #[must_use]
+    pub fn ready_at(&self) -> Duration {
+        if self.credit >= 1.0 || self.pace == Pace::Unlimited {
+            return self.credit_at;
+        }
+        self.credit_at + Duration::from_secs_f64((1.0 - self.credit) / self.per_second)
+    }
+
+    /// An answer came, to the first question or to a repeated one.
+    pub fn handle_answer(&mut self, is_first: bool) {
+        self.round.answered += 1;
+        if is_first {
+            self.loss.prompt += 1;
+        } else {
+            self.loss.late += 1;
+        }
+    }
+
+    /// Looks at what happened and sets the rate; `feedback` is how long it takes until loss shows.
+    pub fn handle_time(&mut self, now: Duration, feedback: Duration) {
+        let Pace::Adaptive { per_second_max } = self.pace else { return };
+        if now.saturating_sub(self.round.since) >= ROUND {
+            // A rate that was not used up proves nothing.
+            let used = self.credit < BURST_LEAST;
+            if used && self.round.answered * 16 >= self.round.asked && self.round.asked > 0 {
+                let growth = if self.loss.seen { 1.05 } else { 2.0 };
+                self.per_second = (self.per_second * growth).min(per_second_max);
+            }
+            self.round = Round { since: now, ..Round::default() };
+        }
+        if now.saturating_sub(self.loss.since) >= feedback {
+            self.weigh_loss(now);
+        }
+    }
+
+    fn weigh_loss(&mut self, now: Duration) {
+        let Loss { prompt, late, tolerated, tried, .. } = self.loss;
+        if prompt + late < ANSWERS_LEAST {
+            return;
+        }
+        let share = f64::from(late) / f64::from(prompt + late);
+        self.loss = Loss { since: now, prompt: 0, late: 0, ..self.loss };
+        match tried {
+            Some((rate, before)) => {
+                self.loss.tried = None;
+                if share >= before * 0.7 {
+                    // Asking more slowly did not help: the path loses by itself.
+                    self.per_second = self.per_second.max(rate);
+                    self.loss.tolerated = share.max(before) * 1.5;
+                }
+            }
+            None if share > tolerated => {
+                self.loss.tried = Some((self.per_second, share));
+                self.loss.seen = true;
+                let slower = (self.per_second / 2.0).max(LEAST);
+                self.per_second = slower.min(self.per_second);
+            }
+            None => {}
+        }
+    }
+
+    fn refill(&mut self, now: Duration) {
+        let passed = now.saturating_sub(self.credit_at).as_secs_f64();
+        let most = (self.per_second * BURST.as_secs_f64()).max(self.burst_least());
+        self.credit = (self.credit + passed * self.per_second).min(most);
+        self.credit_at = now;
+    }
+
+    fn burst_least(&self) -> f64 {
+        if matches!(self.pace, Pace::Fixed(_)) { 1.0 } else { BURST_LEAST }
+    }
+}
+
+#[cfg(test)]
+mod tests;

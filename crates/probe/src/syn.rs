@@ -1,0 +1,205 @@
+//! Asking by segments of one's own: SYN out, SYN+ACK or RST in; the kernel's reset ends it.
+
+mod filter;
+mod flights;
+mod hear;
+mod outgoing;
+mod ports;
+mod raw;
+mod reserve;
+mod ring;
+mod routes;
+mod segment;
+
+use std::{
+    io,
+    net::SocketAddr,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    time::Instant,
+};
+
+use rustix::{
+    event::epoll::{self, EventData, EventFlags},
+    io::Errno,
+    rand::{GetRandomFlags, getrandom},
+};
+
+use self::{
+    flights::{Flights, Heard},
+    raw::RawLink,
+    reserve::Reservation,
+    ring::RingLink,
+    routes::{Route, Routes},
+};
+use crate::{Answer, Asked, Id, Method, MethodName, connecting};
+
+/// How a [`Syn`] is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct SynSettings {
+    /// Source ports to ask from: so many checks of one and the same target can be under way at
+    /// once. Rounded up to a power of two, at most 1,024; each takes a descriptor.
+    pub ports: u16,
+    /// Send to routers and listen straight on the links, past the kernel's IP, where that is
+    /// possible: for many targets.
+    pub past_ip: bool,
+    /// Checks under way at once, at most.
+    pub capacity: usize,
+}
+
+impl Default for SynSettings {
+    fn default() -> Self {
+        Self { ports: 64, past_ip: false, capacity: 1 << 16 }
+    }
+}
+
+/// What came that was no answer, and what could not be taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Noise {
+    /// Packets about none of the checks under way: second answers, mostly.
+    pub foreign: u64,
+    /// Packets that claim to answer a SYN that their sender has not seen, or that were damaged.
+    pub forged: u64,
+    /// Packets that the kernel had no room for.
+    pub overflowed: u64,
+}
+
+/// Checks by raw sockets and, if wanted, packet sockets. Needs `CAP_NET_RAW` to open, and no
+/// privilege afterwards.
+#[derive(Debug)]
+pub struct Syn {
+    settings: SynSettings,
+    raw: RawLink,
+    ring: Option<RingLink>,
+    routes: Routes,
+    /// Which of the two links a check uses.
+    uses_ring: Vec<bool>,
+    poll: OwnedFd,
+    noise: Noise,
+}
+
+impl Syn {
+    /// Opens what it needs in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_NET_RAW`; `EMFILE` without descriptors; `EADDRINUSE` where no block of
+    /// source ports is free.
+    pub fn open(settings: SynSettings) -> io::Result<Self> {
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let raw = RawLink::open(flights(settings.ports)?)?;
+        let ring = match settings.past_ip {
+            true => Some(RingLink::open(flights(settings.ports)?)?),
+            false => None,
+        };
+        let descriptors = raw.descriptors().chain(ring.iter().flat_map(RingLink::descriptors));
+        for fd in descriptors {
+            epoll::add(&poll, fd, EventData::new_u64(0), EventFlags::IN)?;
+        }
+        let routes = Routes::open()?;
+        Ok(Self { settings, raw, ring, routes, uses_ring: Vec::new(), poll, noise: Noise::default() })
+    }
+
+    /// What came that was no answer so far.
+    #[must_use]
+    pub fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    fn link(&mut self, id: Id, route: &Route, attempt: u8) -> Link<'_> {
+        let place = id.0 as usize;
+        if self.uses_ring.len() <= place {
+            self.uses_ring.resize(place + 1, false);
+        }
+        if attempt == 0 {
+            self.uses_ring[place] = route.next_hop.is_some();
+        }
+        match (&mut self.ring, self.uses_ring[place], route.next_hop) {
+            (Some(ring), true, Some(next_hop)) => Link::Ring(ring, next_hop),
+            _ => Link::Raw(&mut self.raw),
+        }
+    }
+}
+
+enum Link<'a> {
+    Raw(&'a mut RawLink),
+    Ring(&'a mut RingLink, [u8; 6]),
+}
+
+impl Method for Syn {
+    fn name(&self) -> MethodName {
+        MethodName::Syn
+    }
+
+    fn capacity(&self) -> usize {
+        self.settings.capacity
+    }
+
+    fn ask(&mut self, id: Id, target: SocketAddr, attempt: u8) -> Asked {
+        let zone = match target {
+            SocketAddr::V4(_) => 0,
+            SocketAddr::V6(v6) => v6.scope_id(),
+        };
+        let route = match self.routes.to(target.ip(), zone, Instant::now()) {
+            Ok(route) => route,
+            Err(errno) => return Asked::Answered(refused(errno, target)),
+        };
+        match self.link(id, &route, attempt) {
+            Link::Raw(raw) => raw.ask(id, target, &route),
+            Link::Ring(ring, next_hop) => ring.ask(id, target, &route, next_hop),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.raw.flush();
+        if let Some(ring) = &mut self.ring {
+            ring.flush();
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, each: &mut dyn FnMut(Id, Answer)) -> io::Result<()> {
+        let noise = &mut self.noise;
+        let mut take = |heard| match heard {
+            Heard::Answer(id, answer) => each(id, answer),
+            Heard::Foreign => noise.foreign += 1,
+            Heard::Forged => noise.forged += 1,
+        };
+        self.raw.hear(&mut take)?;
+        if let Some(ring) = &mut self.ring {
+            ring.hear(&mut take);
+            noise.overflowed += u64::from(ring.take_lost());
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, id: Id) {
+        // It is under way on one of them.
+        self.raw.forget(id);
+        if let Some(ring) = &mut self.ring {
+            ring.forget(id);
+        }
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.poll.as_fd()
+    }
+}
+
+/// A block of ports of its own, and nothing under way yet.
+fn flights(ports: u16) -> io::Result<(Reservation, Flights)> {
+    let mut random = [0; 18];
+    getrandom(&mut random, GetRandomFlags::empty())?;
+    let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| random[at + byte]));
+    let reservation = Reservation::new(ports, u16::from_ne_bytes([random[16], random[17]]))?;
+    let flights = Flights::new((word(0), word(8)), reservation.ports());
+    Ok((reservation, flights))
+}
+
+/// What follows from this host's refusal to send.
+fn refused(errno: i32, target: SocketAddr) -> Answer {
+    let errno = Errno::from_raw_os_error(errno);
+    let (verdict, evidence) = connecting::outcome::of_refusal(errno, &target);
+    Answer { verdict, evidence, attempt: None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! By way of the kernel's IP: raw sockets. They follow every route, neighbour, translation of
+//! addresses and rule of the host, and work on loopback.
+
+use std::{
+    io,
+    net::SocketAddr,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use portolan_sys::{
+    address::Destination,
+    datagrams::{BATCH, Inbox, Received},
+    raw::{Family, RawIp, Upper},
+};
+
+use super::{
+    filter,
+    flights::{Flights, Heard},
+    hear,
+    outgoing::Outgoing,
+    reserve::Reservation,
+    routes::Route,
+};
+use crate::{Asked, Id};
+
+/// What the kernel may queue of answers, in bytes: some 10,000.
+const RECEIVE_BYTES: usize = 8 << 20;
+/// What the kernel may queue of ICMP messages.
+const ERROR_BYTES: usize = 1 << 20;
+/// Longer than any answer to a SYN.
+const PACKET_BYTES: usize = 512;
+
+/// Raw sockets of both families.
+#[derive(Debug)]
+pub struct RawLink {
+    flights: Flights,
+    _ports: Reservation,
+    v4: Pair,
+    /// `None` where the host has no IPv6.
+    v6: Option<Pair>,
+    inbox: Inbox<PACKET_BYTES>,
+}
+
+/// The sockets of one family.
+#[derive(Debug)]
+struct Pair {
+    segments: RawIp,
+    errors: RawIp,
+    outgoing: Outgoing,
+    /// It was asked over this family.
+    is_used: bool,
+}
+
+impl Pair {
+    fn open(family: Family, flights: &Flights) -> io::Result<Self> {
+        let ports = flights.ports();
+        let (segments, errors) = match family {
+            Family::V4 => (filter::raw_v4(ports), filter::icmp_v4()),
+            Family::V6 => (filter::raw_v6(ports), filter::icmp_v6()),
+        };
+        Ok(Self {
+            segments: RawIp::open(family, Upper::Tcp, &segments, RECEIVE_BYTES)?,
+            errors: RawIp::open(family, Upper::Icmp, &errors, ERROR_BYTES)?,
+            outgoing: Outgoing::default(),
+            is_used: false,
+        })
+    }
+}
+
+impl RawLink {
+    /// Opens the sockets.
+    pub fn open((ports, flights): (Reservation, Flights)) -> io::Result<Self> {
+        let v4 = Pair::open(Family::V4, &flights)?;
+        let v6 = match Pair::open(Family::V6, &flights) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+            opened => opened.ok(),
+        };
+        Ok(Self { flights, _ports: ports, v4, v6, inbox: Inbox::default() })
+    }
+
+    /// What to wait for.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let pairs = std::iter::once(&self.v4).chain(&self.v6);
+        pairs.flat_map(|pair| [pair.segments.as_fd(), pair.errors.as_fd()])
+    }
+
+    /// See [`Method::ask`](crate::Method::ask).
+    pub fn ask(&mut self, id: Id, target: SocketAddr, route: &Route) -> Asked {
+        let pair = match (target, &mut self.v6) {
+            (SocketAddr::V4(_), _) => &mut self.v4,
+            (SocketAddr::V6(_), Some(v6)) => v6,
+            (SocketAddr::V6(_), None) => {
+                let errno = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
+                return Asked::Answered(super::refused(errno, target));
+            }
+        };
+        if pair.outgoing.is_full() {
+            pair.outgoing.flush(&pair.segments);
+            if pair.outgoing.is_full() {
+                return Asked::Busy;
+            }
+        }
+        pair.is_used = true;
+        let mut to = target;
+        // A raw socket takes the port for a protocol (net/ipv6/raw.c).
+        to.set_port(0);
+        pair.outgoing.ask(&mut self.flights, id, target, route, &Destination::Ip(to))
+    }
+
+    /// See [`Method::flush`](crate::Method::flush).
+    pub fn flush(&mut self) {
+        for pair in std::iter::once(&mut self.v4).chain(&mut self.v6) {
+            pair.outgoing.flush(&pair.segments);
+        }
+    }
+
+    /// See [`Method::hear`](crate::Method::hear).
+    pub fn hear(&mut self, each: &mut dyn FnMut(Heard)) -> io::Result<()> {
+        let Self { flights, v4, v6, inbox, .. } = self;
+        if v4.is_used {
+            v4.outgoing.hear(each);
+            let packet = |it: Received<'_>| hear::hear_v4(flights, it.bytes, it.is_cut);
+            // Errors are rare; where answers came, they can wait for the next time.
+            if !drain(&v4.segments, inbox, packet, each)? {
+                drain(&v4.errors, inbox, packet, each)?;
+            }
+        }
+        if let Some(v6) = v6.as_mut().filter(|v6| v6.is_used) {
+            v6.outgoing.hear(each);
+            let segment = |it: Received<'_>| match it.source {
+                Some(source) => flights.hear_segment(source.ip(), it.bytes, it.is_cut),
+                None => Heard::Foreign,
+            };
+            if !drain(&v6.segments, inbox, segment, each)? {
+                let error = |it: Received<'_>| hear::hear_icmp_v6(flights, it.bytes);
+                drain(&v6.errors, inbox, error, each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`Method::forget`](crate::Method::forget).
+    pub fn forget(&mut self, id: Id) {
+        self.flights.land(id);
+        for pair in std::iter::once(&mut self.v4).chain(&mut self.v6) {
+            pair.outgoing.forget(id);
+        }
+    }
+}
+
+/// Takes what a socket has, a bounded number of times; whether there was anything.
+fn drain(
+    socket: &RawIp,
+    inbox: &mut Inbox<PACKET_BYTES>,
+    understand: impl Fn(Received<'_>) -> Heard,
+    each: &mut dyn FnMut(Heard),
+) -> io::Result<bool> {
+    let mut some = false;
+    for _ in 0..BATCH {
+        match inbox.receive(socket, |packet| each(understand(packet))) {
+            Ok(count) => {
+                some = true;
+                if count < BATCH {
+                    break;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(some)
+}

@@ -1,0 +1,111 @@
+//! How this host would send to a target: from which address, over which link, to which neighbour.
+//!
+//! The kernel is asked once for each stretch of addresses that no route and no rule divides; what
+//! it said holds for [`FRESH`], since routes change.
+
+mod netlink;
+
+use std::{
+    collections::HashMap,
+    io,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+use netlink::Questions;
+
+/// How long what the kernel said is taken for granted.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Stretches that are remembered; those beyond begin anew.
+const STRETCHES_MAX: usize = 4096;
+
+/// The way to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The address that the host sends from.
+    pub source: IpAddr,
+    /// The link's number.
+    pub interface: u32,
+    /// The Ethernet address of the router that comes next, where there is one and it is known.
+    pub next_hop: Option<[u8; 6]>,
+}
+
+/// What the host's routing says, remembered.
+#[derive(Debug)]
+pub struct Routes {
+    questions: Questions,
+    /// Where routes and rules begin, and where they have ended, ascending; `None` if there are
+    /// too many to hold.
+    edges: Option<Vec<u128>>,
+    /// By the beginning of the stretch.
+    known: HashMap<u128, Result<Route, i32>>,
+    /// The last target, which is often the next.
+    last: Option<(IpAddr, Result<Route, i32>)>,
+    known_at: Instant,
+}
+
+impl Routes {
+    /// Opens the way to the kernel's routing, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// The system call's error.
+    pub fn open() -> io::Result<Self> {
+        let questions = Questions::open()?;
+        let (edges, known) = (Some(Vec::new()), HashMap::new());
+        let mut routes = Self { questions, edges, known, last: None, known_at: Instant::now() };
+        routes.refresh();
+        Ok(routes)
+    }
+
+    /// The way to `target`; `errno` if there is none.
+    pub fn to(&mut self, target: IpAddr, zone: u32, now: Instant) -> Result<Route, i32> {
+        if now.saturating_duration_since(self.known_at) > FRESH {
+            self.refresh();
+        }
+        if let Some((_, route)) = self.last.filter(|(last, _)| *last == target && zone == 0) {
+            return route;
+        }
+        // A zone says which link it is, whatever the routes say.
+        if zone != 0 {
+            return self.questions.route(target, zone);
+        }
+        let stretch = self.stretch(target);
+        let route = match self.known.get(&stretch) {
+            Some(&route) => route,
+            None => self.questions.route(target, 0),
+        };
+        if self.known.len() >= STRETCHES_MAX {
+            self.known.clear();
+        }
+        self.known.insert(stretch, route);
+        self.last = Some((target, route));
+        route
+    }
+
+    fn refresh(&mut self) {
+        self.known.clear();
+        self.last = None;
+        self.edges = self.questions.edges();
+        self.known_at = Instant::now();
+    }
+
+    /// Where the stretch begins that `target` lies in.
+    fn stretch(&self, target: IpAddr) -> u128 {
+        let number = number(target);
+        let Some(edges) = &self.edges else { return number };
+        let after = edges.partition_point(|&edge| edge <= number);
+        after.checked_sub(1).map_or(0, |before| edges[before])
+    }
+}
+
+/// An address of either family on one line: IPv4 as IPv4-mapped IPv6.
+fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! Asking the kernel about routes, rules, links and neighbours (rtnetlink(7)).
+
+use std::{io, net::IpAddr, time::Duration};
+
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::{
+    AddressFamily, RouteNetlinkMessage,
+    link::{LinkLayerType, LinkMessage},
+    neighbour::{
+        NeighbourAddress, NeighbourAttribute, NeighbourHeader, NeighbourMessage, NeighbourState,
+    },
+    route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage},
+    rule::{RuleAttribute, RuleMessage},
+};
+use portolan_sys::netlink::NetlinkSocket;
+use rustix::io::Errno;
+
+use super::{Route, number};
+
+/// The kernel answers at once.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A datagram of a dump is at most this long (`NLMSG_GOODSIZE`, and what receivers ask for).
+const DATAGRAM_BYTES: usize = 1 << 16;
+/// More edges than this are not held: a router of the whole internet has a million routes.
+const EDGES_MAX: usize = 100_000;
+
+/// A netlink socket and room for what it says.
+#[derive(Debug)]
+pub struct Questions {
+    socket: NetlinkSocket,
+    room: Vec<u8>,
+    sequence: u32,
+}
+
+impl Questions {
+    pub fn open() -> io::Result<Self> {
+        let socket = NetlinkSocket::open_route(PATIENCE)?;
+        Ok(Self { socket, room: vec![0; DATAGRAM_BYTES], sequence: 0 })
+    }
+
+    /// The route to `target` over link number `zone`, 0 for any; `errno` if there is none.
+    pub fn route(&mut self, target: IpAddr, zone: u32) -> Result<Route, i32> {
+        let mut question = RouteMessage::default();
+        question.header = RouteHeader {
+            address_family: family(target),
+            destination_prefix_length: if target.is_ipv4() { 32 } else { 128 },
+            ..RouteHeader::default()
+        };
+        question.attributes.push(RouteAttribute::Destination(target.into()));
+        if zone != 0 {
+            question.attributes.push(RouteAttribute::Oif(zone));
+        }
+        let mut found = None;
+        self.ask(RouteNetlinkMessage::GetRoute(question), false, &mut |answer| {
+            if let RouteNetlinkMessage::NewRoute(route) = answer {
+                found = Some(route);
+            }
+        })?;
+        let found = found.ok_or(Errno::NETUNREACH.raw_os_error())?;
+        let (mut source, mut interface, mut gateway) = (None, 0, None);
+        for attribute in found.attributes {
+            match attribute {
+                RouteAttribute::PrefSource(address) => source = ip(&address),
+                RouteAttribute::Oif(number) => interface = number,
+                RouteAttribute::Gateway(address) => gateway = ip(&address),
+                _ => {}
+            }
+        }
+        // What the kernel sends to itself comes from the target's own address.
+        let source = source.unwrap_or(target);
+        let next_hop = gateway.and_then(|gateway| self.next_hop(interface, gateway));
+        Ok(Route { source, interface, next_hop })
+    }
+
+    /// The Ethernet address of a neighbour, if the link is Ethernet and the kernel knows it.
+    fn next_hop(&mut self, interface: u32, gateway: IpAddr) -> Option<[u8; 6]> {
+        if !self.is_ethernet(interface) {
+            return None;
+        }
+        let mut question = NeighbourMessage::default();
+        question.header = NeighbourHeader {
+            family: family(gateway),
+            ifindex: interface,
+            ..NeighbourHeader::default()
+        };
+        let address = match gateway {
+            IpAddr::V4(v4) => NeighbourAddress::Inet(v4),
+            IpAddr::V6(v6) => NeighbourAddress::Inet6(v6),
+        };
+        question.attributes.push(NeighbourAttribute::Destination(address));
+        let mut found = None;
+        let asked = self.ask(RouteNetlinkMessage::GetNeighbour(question), false, &mut |answer| {
+            if let RouteNetlinkMessage::NewNeighbour(neighbour) = answer {
+                found = Some(neighbour);
+            }
+        });
+        let found = found.filter(|found| asked.is_ok() && is_usable(found.header.state))?;
+        found.attributes.iter().find_map(|attribute| match attribute {
+            NeighbourAttribute::LinkLayerAddress(bytes) => bytes.as_slice().try_into().ok(),
+            _ => None,
+        })
+    }
+
+    fn is_ethernet(&mut self, interface: u32) -> bool {
+        let mut question = LinkMessage::default();
+        question.header.index = interface;
+        let mut is_ethernet = false;
+        let asked = self.ask(RouteNetlinkMessage::GetLink(question), false, &mut |answer| {
+            if let RouteNetlinkMessage::NewLink(link) = answer {
+                is_ethernet = link.header.link_layer_type == LinkLayerType::Ether;
+            }
+        });
+        asked.is_ok() && is_ethernet
+    }
+
+    /// Where anything that decides about routes begins or has ended, ascending; `None` if that
+    /// cannot be told: then every address is a stretch of its own.
+    pub fn edges(&mut self) -> Option<Vec<u128>> {
+        let mut edges = Vec::new();
+        for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+            let is_v4 = family == AddressFamily::Inet;
+            let mut add = |address: Option<IpAddr>, prefix: u8| {
+                if edges.len() < EDGES_MAX {
+                    edges.extend(ends(address, prefix, is_v4));
+                }
+            };
+            let mut routes = RouteMessage::default();
+            routes.header.address_family = family;
+            self.ask(RouteNetlinkMessage::GetRoute(routes), true, &mut |answer| {
+                let RouteNetlinkMessage::NewRoute(route) = answer else { return };
+                let to = route.attributes.iter().find_map(|attribute| match attribute {
+                    RouteAttribute::Destination(address) => ip(address),
+                    _ => None,
+                });
+                add(to, route.header.destination_prefix_length);
+            })
+            .ok()?;
+            let mut rules = RuleMessage::default();
+            rules.header.family = family;
+            self.ask(RouteNetlinkMessage::GetRule(rules), true, &mut |answer| {
+                let RouteNetlinkMessage::NewRule(rule) = answer else { return };
+                let to = rule.attributes.iter().find_map(|attribute| match attribute {
+                    RuleAttribute::Destination(address) => Some(*address),
+                    _ => None,
+                });
+                add(to, rule.header.dst_len);
+            })
+            .ok()?;
+        }
+        if edges.len() >= EDGES_MAX {
+            return None;
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        Some(edges)
+    }
+
+    /// Asks, and hands over each answer; `errno` if the kernel refuses.
+    fn ask(
+        &mut self,
+        question: RouteNetlinkMessage,
+        is_dump: bool,
+        each: &mut dyn FnMut(RouteNetlinkMessage),
+    ) -> Result<(), i32> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | if is_dump { NLM_F_DUMP } else { 0 };
+        header.sequence_number = self.sequence;
+        let mut message = NetlinkMessage::new(header, NetlinkPayload::from(question));
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.socket.send(&bytes).map_err(|error| errno(&error))?;
+        loop {
+            let len = self.socket.receive(&mut self.room).map_err(|error| errno(&error))?;
+            if self.take(len, is_dump, each)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a datagram apart; whether it was the last.
+    fn take(
+        &self,
+        len: usize,
+        is_dump: bool,
+        each: &mut dyn FnMut(RouteNetlinkMessage),
+    ) -> Result<bool, i32> {
+        let malformed = |_| Errno::BADMSG.raw_os_error();
+        let mut rest = self.room.get(..len).unwrap_or_default();
+        while !rest.is_empty() {
+            let message =
+                NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(malformed)?;
+            let whole = usize::try_from(message.header.length).unwrap_or(0).next_multiple_of(4);
+            rest = rest.get(whole.max(1)..).unwrap_or_default();
+            if message.header.sequence_number != self.sequence {
+                continue;
+            }
+            match message.payload {
+                NetlinkPayload::Done(_) => return Ok(true),
+                NetlinkPayload::Error(error) => {
+                    return error.code.map_or(Ok(true), |code| Err(code.get().saturating_neg()));
+                }
+                NetlinkPayload::InnerMessage(answer) => {
+                    each(answer);
+                    if !is_dump {
+                        return Ok(true);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The first address of a prefix, and the one after its last. Without an address it is everything
+/// of the family.
+fn ends(address: Option<IpAddr>, prefix: u8, is_v4: bool) -> impl Iterator<Item = u128> {
+    let bits = if is_v4 { 32 } else { 128_u32 };
+    let base = if is_v4 { 0xffff_0000_0000 } else { 0 };
+    let first = address.map_or(base, number);
+    let size = 1_u128.checked_shl(bits.saturating_sub(prefix.into()));
+    let after = size.and_then(|size| first.checked_add(size));
+    [Some(first), after].into_iter().flatten()
+}
+
+/// `NUD_VALID` of include/net/neighbour.h, less what needs no address.
+fn is_usable(state: NeighbourState) -> bool {
+    use NeighbourState::{Delay, Permanent, Probe, Reachable, Stale};
+    matches!(state, Reachable | Stale | Delay | Probe | Permanent)
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+fn ip(address: &RouteAddress) -> Option<IpAddr> {
+    match address {
+        RouteAddress::Inet(v4) => Some((*v4).into()),
+        RouteAddress::Inet6(v6) => Some((*v6).into()),
+        _ => None,
+    }
+}
+
+fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())
+}

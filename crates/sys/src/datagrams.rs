@@ -1,0 +1,185 @@
+//! Many datagrams with one system call: `sendmmsg(2)` and `recvmmsg(2)`, without allocation.
+
+use std::{
+    io, mem,
+    net::SocketAddr,
+    os::fd::{AsFd, AsRawFd},
+};
+
+use crate::address::{self, Destination};
+
+/// How many datagrams go with one call.
+pub const BATCH: usize = 64;
+
+/// Datagrams of at most `BYTES` bytes that wait to be sent together.
+#[derive(Debug)]
+pub struct Outbox<const BYTES: usize> {
+    waiting: Vec<Parcel<BYTES>>,
+}
+
+#[derive(Debug)]
+struct Parcel<const BYTES: usize> {
+    destination: libc::sockaddr_storage,
+    destination_len: libc::socklen_t,
+    len: usize,
+    bytes: [u8; BYTES],
+}
+
+impl<const BYTES: usize> Default for Outbox<BYTES> {
+    fn default() -> Self {
+        Self { waiting: Vec::with_capacity(BATCH) }
+    }
+}
+
+impl<const BYTES: usize> Outbox<BYTES> {
+    /// How many datagrams wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether no more can be added before it is sent.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.waiting.len() == BATCH
+    }
+
+    /// Adds a datagram, which `write` puts into a buffer of `BYTES` bytes, returning its length.
+    ///
+    /// # Panics
+    /// When it is full.
+    pub fn push(&mut self, destination: &Destination, write: impl FnOnce(&mut [u8]) -> usize) {
+        assert!(!self.is_full(), "an outbox is sent before it overflows");
+        let (destination, destination_len) = destination.to_kernel();
+        let mut parcel = Parcel { destination, destination_len, len: 0, bytes: [0; BYTES] };
+        parcel.len = write(&mut parcel.bytes).min(BYTES);
+        self.waiting.push(parcel);
+    }
+
+    /// Sends what waits, in order, as far as the kernel takes it. Returns how many it took; those
+    /// no longer wait.
+    ///
+    /// # Errors
+    /// Why the first one was not taken.
+    pub fn send(&mut self, fd: impl AsFd) -> io::Result<usize> {
+        if self.waiting.is_empty() {
+            return Ok(0);
+        }
+        // SAFETY: all-zero bytes are valid for both.
+        let (mut slices, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+            unsafe { (mem::zeroed(), mem::zeroed()) };
+        let parts = slices.iter_mut().zip(&mut headers);
+        for ((slice, header), parcel) in parts.zip(&mut self.waiting) {
+            slice.iov_base = parcel.bytes.as_mut_ptr().cast();
+            slice.iov_len = parcel.len;
+            header.msg_hdr.msg_name = (&raw mut parcel.destination).cast();
+            header.msg_hdr.msg_namelen = parcel.destination_len;
+            header.msg_hdr.msg_iov = slice;
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        let count = libc::c_uint::try_from(self.waiting.len()).unwrap_or(0);
+        let fd = fd.as_fd().as_raw_fd();
+        // SAFETY: `count` headers point at names and bytes of `self.waiting` and at `slices`, all
+        // of which live, unmoved, until the call returns.
+        let sent =
+            unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+        let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
+        self.waiting.drain(..sent);
+        Ok(sent)
+    }
+
+    /// Takes the first out, unsent.
+    pub fn drop_first(&mut self) {
+        if !self.waiting.is_empty() {
+            self.waiting.remove(0);
+        }
+    }
+}
+
+/// Room for datagrams of at most `BYTES` bytes that are received together.
+pub struct Inbox<const BYTES: usize> {
+    parcels: Vec<Parcel<BYTES>>,
+}
+
+impl<const BYTES: usize> Default for Inbox<BYTES> {
+    fn default() -> Self {
+        let parcel = || Parcel {
+            // SAFETY: all-zero bytes are a valid address of no family.
+            destination: unsafe { mem::zeroed() },
+            destination_len: 0,
+            len: 0,
+            bytes: [0; BYTES],
+        };
+        Self { parcels: (0..BATCH).map(|_| parcel()).collect() }
+    }
+}
+
+impl<const BYTES: usize> std::fmt::Debug for Inbox<BYTES> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Inbox").field("parcels", &self.parcels.len()).finish()
+    }
+}
+
+/// A datagram that came.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// Who sent it; `None` where the address is not of IP.
+    pub source: Option<SocketAddr>,
+    /// What it holds.
+    pub bytes: &'a [u8],
+    /// It was longer than there was room.
+    pub is_cut: bool,
+}
+
+impl<const BYTES: usize> Inbox<BYTES> {
+    /// Receives what is there, without waiting, [`BATCH`] at most, and hands it to `each`.
+    /// Returns how many there were.
+    ///
+    /// # Errors
+    /// `EAGAIN` where there is nothing; the socket's pending error, if it has one.
+    pub fn receive(
+        &mut self,
+        fd: impl AsFd,
+        mut each: impl FnMut(Received<'_>),
+    ) -> io::Result<usize> {
+        // SAFETY: all-zero bytes are valid for both.
+        let (mut slices, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+            unsafe { (mem::zeroed(), mem::zeroed()) };
+        let room = libc::socklen_t::try_from(size_of::<libc::sockaddr_storage>()).unwrap_or(0);
+        let parts = slices.iter_mut().zip(&mut headers);
+        for ((slice, header), parcel) in parts.zip(&mut self.parcels) {
+            slice.iov_base = parcel.bytes.as_mut_ptr().cast();
+            slice.iov_len = BYTES;
+            header.msg_hdr.msg_name = (&raw mut parcel.destination).cast();
+            header.msg_hdr.msg_namelen = room;
+            header.msg_hdr.msg_iov = slice;
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        let fd = fd.as_fd().as_raw_fd();
+        let (flags, no_wait) = (libc::MSG_DONTWAIT, std::ptr::null_mut());
+        let count = libc::c_uint::try_from(self.parcels.len()).unwrap_or(0);
+        // SAFETY: `count` headers point at names and bytes of `self.parcels` and at `slices`, all
+        // of which live, unmoved, until the call returns; the time is null, which is allowed.
+        let got = unsafe { libc::recvmmsg(fd, headers.as_mut_ptr(), count, flags, no_wait) };
+        let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        for (header, parcel) in headers.iter().zip(&self.parcels).take(got) {
+            let len = usize::try_from(header.msg_len).unwrap_or(0).min(BYTES);
+            let name_len = header.msg_hdr.msg_namelen;
+            each(Received {
+                source: address::from_kernel(&parcel.destination, name_len),
+                bytes: &parcel.bytes[..len],
+                is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+            });
+        }
+        Ok(got)
+    }
+}
+
+#[cfg(test)]
+mod tests;

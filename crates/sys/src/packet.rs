@@ -1,0 +1,108 @@
+//! Packet sockets (packet(7)): whole packets to and from links, beside the kernel's IP.
+//!
+//! Both ends work above the link layer (`SOCK_DGRAM`): the kernel writes and strips the Ethernet
+//! header, so what is read and written begins with the IP header on every kind of link.
+
+mod ring;
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use crate::{
+    filter::{self, Instruction},
+    option,
+};
+use ring::Ring;
+
+pub use ring::FRAME_BYTES;
+
+/// `ETH_P_IP` of linux/if_ether.h.
+pub const ETHER_TYPE_IPV4: u16 = 0x0800;
+/// `ETH_P_IPV6`.
+pub const ETHER_TYPE_IPV6: u16 = 0x86dd;
+
+fn open() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    // Protocol 0: it gets nothing before it is bound, with filter and ring in place.
+    Ok(rustix::net::socket_with(AddressFamily::PACKET, SocketType::DGRAM, flags, None)?)
+}
+
+/// Sends packets to neighbours by [`Destination::Link`](crate::address::Destination::Link).
+#[derive(Debug)]
+pub struct PacketSender {
+    fd: OwnedFd,
+}
+
+impl PacketSender {
+    /// Opens one in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW.
+    pub fn open() -> io::Result<Self> {
+        let fd = open()?;
+        // Straight to the driver: a queue that is full is then an error here, not a silent drop.
+        let _ignored_where_unknown =
+            option::set(fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1);
+        Ok(Self { fd })
+    }
+}
+
+impl AsFd for PacketSender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Receives packets of one kind from all links through memory that it shares with the kernel.
+#[derive(Debug)]
+pub struct PacketReceiver {
+    // Before the descriptor: memory is given back first.
+    ring: Ring,
+    fd: OwnedFd,
+}
+
+impl PacketReceiver {
+    /// Opens one in the network namespace of the calling thread, with room for `frames` packets
+    /// (rounded up to whole blocks), each cut at [`FRAME_BYTES`] less some 80 for headers.
+    /// `filter` stands before the first packet can come.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW, `ENOMEM` where the ring does not fit into memory.
+    pub fn open(ether_type: u16, filter: &[Instruction], frames: usize) -> io::Result<Self> {
+        let fd = open()?;
+        filter::attach(&fd, filter)?;
+        let ring = Ring::of(&fd, frames)?;
+        crate::address::bind_packet(&fd, ether_type)?;
+        Ok(Self { ring, fd })
+    }
+
+    /// Hands over what came, without waiting: each packet from its IP header on, and whether it
+    /// was cut.
+    pub fn receive(&mut self, mut each: impl FnMut(&[u8], bool)) {
+        self.ring.drain(&mut each);
+    }
+
+    /// How many packets the kernel could not deliver since the last call: the ring was full.
+    ///
+    /// # Errors
+    /// The system call's error.
+    pub fn take_lost(&self) -> io::Result<u32> {
+        let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let fd = self.fd.as_raw_fd();
+        option::get(fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut stats)?;
+        Ok(stats.tp_drops)
+    }
+}
+
+impl AsFd for PacketReceiver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests;

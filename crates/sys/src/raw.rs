@@ -1,0 +1,78 @@
+//! Raw IP sockets (raw(7)): packets of one's own beside the kernel's TCP.
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+
+use crate::{
+    filter::{self, Instruction},
+    option,
+};
+
+/// Which of the two internet protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// What packets hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Upper {
+    /// TCP segments.
+    Tcp,
+    /// ICMP messages, ICMPv6 on IPv6.
+    Icmp,
+}
+
+/// A raw socket, which does not wait. It sends packets that begin with the IP header, of which the
+/// kernel completes length and checksum, and gets a copy of every packet of its kind that the host
+/// receives and its filter wants: with the IP header on IPv4, without on IPv6.
+#[derive(Debug)]
+pub struct RawIp {
+    fd: OwnedFd,
+}
+
+impl RawIp {
+    /// Opens one in the network namespace of the calling thread. `filter` stands before the first
+    /// packet can come; `receive_bytes` is what the kernel may queue.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW, `EAFNOSUPPORT` where the family is off.
+    pub fn open(
+        family: Family,
+        upper: Upper,
+        filter: &[Instruction],
+        receive_bytes: usize,
+    ) -> io::Result<Self> {
+        let (domain, level, header_included) = match family {
+            Family::V4 => (AddressFamily::INET, libc::IPPROTO_IP, libc::IP_HDRINCL),
+            Family::V6 => (AddressFamily::INET6, libc::IPPROTO_IPV6, libc::IPV6_HDRINCL),
+        };
+        let protocol = match (upper, family) {
+            (Upper::Tcp, _) => ipproto::TCP,
+            (Upper::Icmp, Family::V4) => ipproto::ICMP,
+            (Upper::Icmp, Family::V6) => ipproto::ICMPV6,
+        };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let fd = rustix::net::socket_with(domain, SocketType::RAW, flags, Some(protocol))?;
+        filter::attach(&fd, filter)?;
+        option::set(fd.as_raw_fd(), level, header_included, &1)?;
+        // Beyond the system's limit for those who may; up to it for the rest.
+        if sockopt::set_socket_recv_buffer_size_force(&fd, receive_bytes).is_err() {
+            sockopt::set_socket_recv_buffer_size(&fd, receive_bytes)?;
+        }
+        Ok(Self { fd })
+    }
+}
+
+impl AsFd for RawIp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

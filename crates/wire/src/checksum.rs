@@ -1,0 +1,163 @@
+//! The internet checksum: RFC 1071, its incremental update: RFC 1624.
+
+use core::net::IpAddr;
+
+/// A ones'-complement sum over the parts of a packet, in the order in which they lie there.
+///
+/// Parts may have odd lengths: the next one continues in the middle of the 16-bit word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum {
+    /// The sum of the big-endian words so far, at most a fold away from 16 bits.
+    words: u64,
+    /// Whether an odd number of bytes went in, so that the next byte is the low half of a word.
+    is_odd: bool,
+}
+
+impl Sum {
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        for block in bytes.chunks(BLOCK_BYTES) {
+            let sum = sum_block(block);
+            // RFC 1071, section 2 (B): the sum of swapped words is the swapped sum.
+            let sum = if self.is_odd { sum.swap_bytes() } else { sum };
+            self.add_word(sum);
+            self.is_odd ^= block.len() % 2 == 1;
+        }
+    }
+
+    /// Adds one 16-bit word, given in the host's byte order, as the next two bytes.
+    pub fn add_u16(&mut self, word: u16) {
+        self.add_word(if self.is_odd { word.swap_bytes() } else { word });
+    }
+
+    /// Adds the pseudo header of IPv4 (RFC 9293, section 3.1) or IPv6 (RFC 8200, section 8.1).
+    /// `length` is that of the upper-layer packet, header and payload, in bytes. The two addresses
+    /// are of one family.
+    pub fn pseudo_header(
+        &mut self,
+        source: IpAddr,
+        destination: IpAddr,
+        protocol: u8,
+        length: u32,
+    ) {
+        for address in [source, destination] {
+            match address {
+                IpAddr::V4(address) => self.add(&address.octets()),
+                IpAddr::V6(address) => self.add(&address.octets()),
+            }
+        }
+        // IPv4 has 16 bits for the length and IPv6 has 32; as a sum they are the same.
+        self.add(&length.to_be_bytes());
+        self.add_u16(protocol.into());
+    }
+
+    /// The sum in 16 bits, not complemented, in the host's byte order. It is `0xffff` over a packet
+    /// whose own checksum is right, and 0 only if all that was added is 0.
+    pub const fn folded(self) -> u16 {
+        fold(self.words)
+    }
+
+    /// The checksum to write: the sum's complement, in the host's byte order.
+    pub const fn finish(self) -> u16 {
+        !self.folded()
+    }
+
+    fn add_word(&mut self, word: u16) {
+        self.words = u64::from(fold(self.words)) + u64::from(word);
+    }
+}
+
+/// What the checksum field of a packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// It is the checksum of this packet.
+    Right,
+    /// It is the sum of the pseudo header alone, not complemented, as Linux leaves it on packets
+    /// from senders on the same machine for the device to complete (`CHECKSUM_PARTIAL`,
+    /// include/linux/skbuff.h). Nothing was damaged on the way, as there was none.
+    Partial,
+    /// It is neither.
+    Wrong,
+}
+
+impl Check {
+    /// The check of an upper-layer packet, header and payload, of which the field holds `field`.
+    pub(crate) fn of(
+        packet: &[u8],
+        field: u16,
+        protocol: u8,
+        source: IpAddr,
+        destination: IpAddr,
+    ) -> Self {
+        let mut sum = pseudo_sum(packet, protocol, source, destination);
+        let partial = sum.folded();
+        sum.add(packet);
+        if sum.folded() == u16::MAX {
+            Self::Right
+        } else if field == partial {
+            Self::Partial
+        } else {
+            Self::Wrong
+        }
+    }
+}
+
+/// The checksum of an upper-layer packet, header and payload, whose checksum field holds 0.
+pub(crate) fn full(packet: &[u8], protocol: u8, source: IpAddr, destination: IpAddr) -> u16 {
+    let mut sum = pseudo_sum(packet, protocol, source, destination);
+    sum.add(packet);
+    sum.finish()
+}
+
+/// The checksum after one 16-bit word of the packet changed from `old` to `new`: RFC 1624,
+/// equation 3. All three are in the host's byte order, and the word begins at an even offset.
+///
+/// It is what a full computation gives, unless the packet is all zeroes after the change, which no
+/// packet with an IP header or a pseudo header is.
+pub const fn update(checksum: u16, old: u16, new: u16) -> u16 {
+    !fold(!checksum as u64 + !old as u64 + new as u64)
+}
+
+/// As [`update`], for a 32-bit field such as an address or a sequence number.
+pub const fn update_u32(checksum: u16, old: u32, new: u32) -> u16 {
+    !fold(!checksum as u64 + !old as u64 + new as u64)
+}
+
+fn pseudo_sum(packet: &[u8], protocol: u8, source: IpAddr, destination: IpAddr) -> Sum {
+    let mut sum = Sum::default();
+    // No packet of IPv4 or IPv6 is longer than the field; a longer buffer has a wrong sum anyway.
+    let length = u32::try_from(packet.len()).unwrap_or(u32::MAX);
+    sum.pseudo_header(source, destination, protocol, length);
+    sum
+}
+
+/// The sum of at most [`BLOCK_BYTES`] bytes, as big-endian words.
+///
+/// Adding 32-bit words to 64 bits needs no carry within a block, so that the compiler makes vector
+/// instructions of it; and the byte order does not matter before the end: RFC 1071, section 2 (B).
+fn sum_block(block: &[u8]) -> u16 {
+    let (words, rest) = block.as_chunks::<4>();
+    let mut last = [0; 4];
+    for (to, byte) in last.iter_mut().zip(rest) {
+        *to = *byte;
+    }
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
+    u16::from_be(fold(sum + u64::from(u32::from_ne_bytes(last))))
+}
+
+/// Adds the four halves with end-around carry. Only 0 becomes 0.
+const fn fold(sum: u64) -> u16 {
+    let sum = (sum >> 32) + (sum & 0xffff_ffff);
+    let sum = (sum >> 16) + (sum & 0xffff);
+    // At most 0x2_fffe by now: once more, and once for the carry of that.
+    let sum = (sum >> 16) + (sum & 0xffff);
+    let sum = (sum >> 16) + (sum & 0xffff);
+    let [.., high, low] = sum.to_be_bytes();
+    u16::from_be_bytes([high, low])
+}
+
+/// Far below the 2^32 words with which 64 bits could overflow.
+const BLOCK_BYTES: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests;
