@@ -9,7 +9,7 @@ mod checks;
 mod count;
 mod published;
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 use crate::{
     Contestant, Error, Listen, Program, Scenario, scenario,
@@ -109,8 +109,8 @@ impl Scenario for Probe {
         link::widen_backlog();
         link::without_ipv6();
         link::batch("ip", &silence())?;
-        let address = (Ipv4Addr::UNSPECIFIED, OPEN_PORT);
-        self.stage.open(&self.options.listen, &Listen { address: address.into(), ticks: vec![] })?;
+        let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, OPEN_PORT);
+        self.stage.open(&self.options.listen, &Listen { address, ticks: Vec::new() })?;
         Ok(Box::new(Scenery(self.stage.clone())))
     }
 }

@@ -84,16 +84,32 @@ pub enum Output {
     },
 }
 
+impl Executable {
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Self::Own { .. })
+    }
+
+    /// What is not installed, and how to get it.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let Self::Peer { program, needs, install } = self else { return None };
+        let mut all = std::iter::once(program).chain(*needs);
+        all.any(|name| find(name).is_none()).then(|| format!("not installed: {install}"))
+    }
+
+    pub(crate) fn program(&self) -> Result<Program, Fault> {
+        match self {
+            Self::Own { program, .. } => Ok(program.clone()),
+            Self::Peer { program, install, .. } => {
+                let missing = || Fault::Failed(format!("not installed: {install}"));
+                Ok(Program::new(find(program).ok_or_else(missing)?, [""; 0]))
+            }
+        }
+    }
+}
+
 impl CommandLine {
     fn program(&self) -> Result<Program, Fault> {
-        let program = match &self.file {
-            Executable::Own { program, .. } => program.clone(),
-            Executable::Peer { program, install, .. } => {
-                let missing = || Fault::Failed(format!("not installed: {install}"));
-                Program::new(find(program).ok_or_else(missing)?, [""; 0])
-            }
-        };
-        Ok(program.with(&self.args))
+        Ok(self.file.program()?.with(&self.args))
     }
 }
 
@@ -115,18 +131,11 @@ impl Contestant for CommandLine {
     }
 
     fn is_own(&self) -> bool {
-        matches!(self.file, Executable::Own { .. })
+        self.file.is_own()
     }
 
     fn absent(&self, size: u64) -> Option<String> {
-        if let Executable::Peer { program, needs, install } = &self.file {
-            let mut all = std::iter::once(program).chain(*needs);
-            if all.any(|name| find(name).is_none()) {
-                return Some(format!("not installed: {install}"));
-            }
-        }
-        let max = self.size_max.filter(|&max| size > max)?;
-        Some(format!("left out above {max}, too slow there: --all, or --slow-peers-max"))
+        self.file.missing().or_else(|| too_large(size, self.size_max))
     }
 
     fn rows_expected(&self, size: u64) -> RangeInclusive<u64> {
@@ -163,6 +172,12 @@ impl Contestant for CommandLine {
             (Err(_), _) => Err("not installed".to_owned()),
         })
     }
+}
+
+/// Why who takes part up to `size_max` does not take part.
+pub(crate) fn too_large(size: u64, size_max: Option<u64>) -> Option<String> {
+    let max = size_max.filter(|&max| size > max)?;
+    Some(format!("left out above {max}, too slow there: --all, or --slow-peers-max"))
 }
 
 /// The first number of the line with `mark`.

@@ -19,8 +19,8 @@ use portolan_sys::netns;
 use crate::{Error, Program, scenario};
 
 pub use hold::{CONNECTIONS_MAX, Hold, hold};
-pub use listen::{Listen, listen};
 pub(crate) use listen::Served;
+pub use listen::{Listen, listen};
 pub(crate) use part::Part;
 pub(crate) use stage::{Scenery, Stage};
 

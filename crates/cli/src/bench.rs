@@ -1,5 +1,7 @@
 //! `portolan bench`: measure what a claim about speed says, on this host.
 
+mod parts;
+
 use std::{
     io::{self, IsTerminal, Write},
     num::NonZero,
@@ -8,12 +10,13 @@ use std::{
 };
 
 use anyhow::Context;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use portolan_bench::{
-    Event, Hold, Options, Order, Program, Progress, Read, Results, Scenario, Snapshot,
-    SnapshotOptions, Sockets, SocketsOptions, hold, read, report, run as run_scenario,
+    Event, Options, Order, Probe, ProbeOptions, Program, Progress, Results, Scenario, Snapshot,
+    SnapshotOptions, Sockets, SocketsOptions, Sweep, SweepOptions, report, run as run_scenario,
 };
-use portolan_sockets::MethodName;
+
+use parts::Part;
 
 /// Measure on this host what a claim about speed says: our methods and other programs, side by
 /// side on the same work.
@@ -51,7 +54,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "PART", allow_hyphen_values = true)]
     only: Vec<String>,
 
-    /// Leave out programs of quadratic cost above this size.
+    /// Leave out above this size what takes very long there: programs of quadratic cost, and those
+    /// that leave thousands of connections behind.
     #[arg(long, value_name = "N", default_value = "20000")]
     slow_peers_max: u64,
 
@@ -83,37 +87,16 @@ enum ScenarioName {
     Snapshot,
     /// What listing TCP sockets costs, whole processes with their output.
     Sockets,
-}
-
-/// What a measurement starts this program for.
-#[derive(Debug, Subcommand)]
-enum Part {
-    /// Hold connections until standard input ends.
-    #[command(hide = true)]
-    Hold {
-        /// How many; both ends of each are held.
-        #[arg(long)]
-        connections: u32,
-        /// Which share of all it is: decides the addresses.
-        #[arg(long)]
-        share: u8,
-    },
-    /// Read the sockets of this network namespace as the map does and say what that cost.
-    #[command(hide = true)]
-    Read {
-        /// How to list; the best that works if not given.
-        #[arg(long, value_parser = method)]
-        method: Option<MethodName>,
-        /// How often.
-        #[arg(long, default_value = "1")]
-        repeat: NonZero<u32>,
-    },
+    /// What it costs to ask one target again and again whether its port is open.
+    Probe,
+    /// What finding the open ports of a network costs, whole processes with their output.
+    Sweep,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match (&args.part, args.scenario) {
-        (Some(part), _) => run_part(part),
+        (Some(part), _) => parts::run(part),
         (None, None) => list_scenarios(),
         (None, Some(name)) => measure(args, scenario(name, args)?.as_ref()),
     }
@@ -124,6 +107,8 @@ fn list_scenarios() -> anyhow::Result<ExitCode> {
     for (name, about, sizes) in [
         (Snapshot::NAME, Snapshot::ABOUT, Snapshot::SIZES.as_slice()),
         (Sockets::NAME, Sockets::ABOUT, &Sockets::SIZES),
+        (Probe::NAME, Probe::ABOUT, &Probe::SIZES),
+        (Sweep::NAME, Sweep::ABOUT, &Sweep::SIZES),
     ] {
         let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         writeln!(out, "{name:10} {about} (sizes: {sizes})")?;
@@ -134,16 +119,26 @@ fn list_scenarios() -> anyhow::Result<ExitCode> {
 
 fn scenario(name: ScenarioName, args: &BenchArgs) -> anyhow::Result<Box<dyn Scenario>> {
     let own = std::env::current_exe().context("cannot find this program's own file")?;
-    let hold = Program::new(&own, ["bench", "hold"]);
+    let part = |name| Program::new(&own, ["bench", name]);
+    let hold = part("hold");
     let slow_peers_max = (!args.all).then_some(args.slow_peers_max);
     Ok(match name {
         ScenarioName::Snapshot => {
-            let read = Program::new(&own, ["bench", "read"]);
+            let read = part("read");
             Box::new(Snapshot::new(SnapshotOptions { hold, read, slow_peers_max }))
         }
         ScenarioName::Sockets => {
             let list = Program::new(&own, ["sockets"]);
             Box::new(Sockets::new(SocketsOptions { hold, list, slow_peers_max }))
+        }
+        ScenarioName::Probe => {
+            let (listen, published) = (part("listen"), part("published"));
+            let probe = Program::new(&own, ["probe"]);
+            Box::new(Probe::new(ProbeOptions { listen, published, probe, slow_peers_max }))
+        }
+        ScenarioName::Sweep => {
+            let (listen, probe) = (part("listen"), Program::new(&own, ["probe"]));
+            Box::new(Sweep::new(SweepOptions { listen, probe, slow_peers_max }))
         }
     })
 }
@@ -184,25 +179,4 @@ fn write_files(args: &BenchArgs, results: &Results) -> anyhow::Result<()> {
         anstream::eprintln!("wrote {}", file.display());
     }
     Ok(())
-}
-
-fn run_part(part: &Part) -> anyhow::Result<ExitCode> {
-    match *part {
-        Part::Hold { connections, share } => {
-            let share = Hold { connections, share };
-            hold(share, &mut io::stdout().lock(), &mut io::stdin().lock())?;
-        }
-        Part::Read { method, repeat } => {
-            let report = read(Read { method, repeat: repeat.get() })?;
-            writeln!(io::stdout().lock(), "{}", serde_json::to_string(&report)?)?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn method(name: &str) -> Result<MethodName, String> {
-    let known = MethodName::ALL.into_iter().find(|known| known.name() == name);
-    known.ok_or_else(|| {
-        format!("no such method; there are: {}", MethodName::ALL.map(MethodName::name).join(", "))
-    })
 }

@@ -12,9 +12,10 @@ mod doctor;
 mod listing;
 mod map;
 mod print;
+mod probe;
 mod sockets;
 
-/// TCP on Linux: who talks to whom, which sockets exist, and what the kernel allows.
+/// TCP on Linux: who talks to whom, which sockets exist, is a port open, and what the kernel allows.
 #[derive(Debug, Parser)]
 #[command(name = "portolan", version, max_term_width = 100, subcommand_required = true)]
 #[command(after_help = "Exit codes: 0 done; 1 the answer is no; 2 an error.")]
@@ -27,15 +28,17 @@ struct Arguments {
 enum Command {
     Map(map::MapArgs),
     Sockets(sockets::SocketsArgs),
+    Probe(probe::ProbeArgs),
     Doctor(doctor::DoctorArgs),
     Bench(bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(probe::spelled_like_nmap(std::env::args_os()));
     let done = match &arguments.command {
         Command::Map(args) => map::run(args),
         Command::Sockets(args) => sockets::run(args),
+        Command::Probe(args) => probe::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
     };

@@ -143,7 +143,7 @@ impl Batch {
         self.free.len() + (self.checks.capacity() - self.checks.len())
     }
 
-    /// Whether no check waits or is under way; findings may still be there to poll.
+    /// Whether every check that was added is over and its finding taken.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.free.len() == self.checks.len()
@@ -221,7 +221,12 @@ impl Batch {
         check.attempts += 1;
         let entry = Asked { at: now, place, generation: check.generation };
         let transmit = Transmit { id: Id(place), target: check.target, attempt };
-        self.asked.get_mut(usize::from(attempt))?.push_back(entry);
+        let queue = self.asked.get_mut(usize::from(attempt))?;
+        queue.push_back(entry);
+        // Behind a silent check, those that are over pile up; half of the entries are stale now.
+        if queue.len() > 2 * self.checks.capacity() {
+            queue.retain(|entry| is_current(&self.checks, entry.place, entry.generation));
+        }
         self.counts.asked += 1;
         Some(transmit)
     }
@@ -254,7 +259,9 @@ impl Batch {
         }
         // A refusal of this host says nothing about the path.
         if !matches!(answer.evidence, Evidence::Refusal(_)) {
-            let took = answer.attempt.map_or(check.attempts, |attempt| attempt + 1);
+            // No answer is to a question that was not asked, whatever a method says.
+            let took = answer.attempt.map_or(check.attempts, |attempt| attempt.saturating_add(1));
+            let took = took.min(check.attempts);
             self.counts.answered += 1;
             self.counts.asked_of_answered += u64::from(took);
             self.pacer.handle_answer(took == 1);
@@ -325,8 +332,7 @@ impl Batch {
     }
 
     fn is_current(&self, place: u32, generation: u32) -> bool {
-        let check = self.checks.get(place as usize);
-        check.is_some_and(|check| check.generation == generation && !check.is_over)
+        is_current(&self.checks, place, generation)
     }
 
     fn conclude(&mut self, place: u32, verdict: Verdict, evidence: Evidence, now: Duration) {
@@ -355,6 +361,12 @@ impl Batch {
             }
         }
     }
+}
+
+/// Whether the check of this generation is still the one at its place, and not over.
+fn is_current(checks: &[Check], place: u32, generation: u32) -> bool {
+    let check = checks.get(place as usize);
+    check.is_some_and(|check| check.generation == generation && !check.is_over)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    Answer, Asked, Connecting, Finding, Id, Method, MethodName, Pace, Plan, Session, Syn,
+    Answer, Asked, Connecting, Finding, Id, Method, MethodName, Noise, Pace, Plan, Session, Syn,
     SynSettings, plan,
 };
 
@@ -57,7 +57,9 @@ impl Probe {
         }
     }
 
-    fn with(method: Box<dyn Method + Send>) -> Self {
+    /// One that asks by a method that was opened before.
+    #[must_use]
+    pub fn with(method: Box<dyn Method + Send>) -> Self {
         let session = Session::new(method, Plan::default(), Pace::Unlimited);
         Self { session, retries: 2 }
     }
@@ -127,6 +129,10 @@ impl<M: Method + ?Sized> Method for Box<M> {
 
     fn forget(&mut self, id: Id) {
         (**self).forget(id);
+    }
+
+    fn noise(&self) -> Noise {
+        (**self).noise()
     }
 
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -199,6 +199,7 @@ impl Method for Connecting {
     }
 
     fn hear(&mut self, each: &mut dyn FnMut(Id, Answer)) -> io::Result<()> {
+        // Not kept in `self`: an event may be a pointer, and what holds one stays on its thread.
         let nothing = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
         let mut buffer = [nothing; EVENTS];
         // Bounded: each socket has one edge to tell, rarely two.
@@ -208,8 +209,8 @@ impl Method for Connecting {
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(errno.into()),
             };
-            for at in 0..events {
-                let Event { flags, data } = buffer[at];
+            for event in &buffer[..events] {
+                let Event { flags, data } = *event;
                 if let Some((id, answer)) = self.heard(Key(data.u64()), flags) {
                     each(id, answer);
                 }

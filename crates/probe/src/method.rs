@@ -32,6 +32,17 @@ pub enum Asked {
     Busy,
 }
 
+/// What came that was no answer, and what could not be taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Noise {
+    /// Packets about none of the checks under way: second answers, mostly.
+    pub foreign: u64,
+    /// Packets that claim to answer a SYN that their sender has not seen, or that were damaged.
+    pub forged: u64,
+    /// Packets that the kernel had no room for.
+    pub overflowed: u64,
+}
+
 /// A way of asking whether a port is open.
 ///
 /// Call [`ask`](Self::ask) for each question that a plan wants, [`flush`](Self::flush) when there
@@ -65,6 +76,11 @@ pub trait Method: fmt::Debug {
 
     /// The check is over: frees what it holds. Afterwards its `id` may be used for another.
     fn forget(&mut self, id: Id);
+
+    /// What came that was no answer so far.
+    fn noise(&self) -> Noise {
+        Noise::default()
+    }
 
     /// Readable when [`hear`](Self::hear) has something to hand over.
     fn as_fd(&self) -> BorrowedFd<'_>;

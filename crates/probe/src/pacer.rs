@@ -35,6 +35,8 @@ const ROUND: Duration = Duration::from_millis(5);
 const TOLERATED: f64 = 0.01;
 /// A share is worth something from this many answers on.
 const ANSWERS_LEAST: u32 = 50;
+/// Rates beyond these bounds, in questions per second, are taken for the bounds.
+const RATES: (f64, f64) = (1.0 / 3600.0, 1e9);
 
 /// Decides when the next question may be asked.
 #[derive(Clone, Debug)]
@@ -72,6 +74,15 @@ impl Pacer {
     /// A pacer that starts at `now`.
     #[must_use]
     pub fn new(pace: Pace, now: Duration) -> Self {
+        // In this order a rate that is no number becomes one.
+        let bounded = |rate: f64| rate.max(RATES.0).min(RATES.1);
+        let pace = match pace {
+            Pace::Unlimited => Pace::Unlimited,
+            Pace::Adaptive { per_second_max } => {
+                Pace::Adaptive { per_second_max: bounded(per_second_max) }
+            }
+            Pace::Fixed(rate) => Pace::Fixed(bounded(rate)),
+        };
         let per_second = match pace {
             Pace::Unlimited => f64::INFINITY,
             Pace::Adaptive { per_second_max } => START.min(per_second_max),
@@ -113,7 +124,7 @@ impl Pacer {
             return false;
         }
         self.credit -= 1.0;
-        self.round.asked += 1;
+        self.round.asked = self.round.asked.saturating_add(1);
         true
     }
 
@@ -123,26 +134,27 @@ impl Pacer {
         if self.credit >= 1.0 || self.pace == Pace::Unlimited {
             return self.credit_at;
         }
-        self.credit_at + Duration::from_secs_f64((1.0 - self.credit) / self.per_second)
+        let wait = Duration::from_secs_f64((1.0 - self.credit) / self.per_second);
+        // Rounded up: who comes then is not told to come at the same time again.
+        self.credit_at + wait + Duration::from_nanos(1)
     }
 
     /// An answer came, to the first question or to a repeated one.
     pub fn handle_answer(&mut self, is_first: bool) {
-        self.round.answered += 1;
-        if is_first {
-            self.loss.prompt += 1;
-        } else {
-            self.loss.late += 1;
-        }
+        self.round.answered = self.round.answered.saturating_add(1);
+        let counter = if is_first { &mut self.loss.prompt } else { &mut self.loss.late };
+        *counter = counter.saturating_add(1);
     }
 
     /// Looks at what happened and sets the rate; `feedback` is how long it takes until loss shows.
     pub fn handle_time(&mut self, now: Duration, feedback: Duration) {
         let Pace::Adaptive { per_second_max } = self.pace else { return };
-        if now.saturating_sub(self.round.since) >= ROUND {
+        let passed = now.saturating_sub(self.round.since);
+        if passed >= ROUND {
+            let Round { asked, answered, .. } = self.round;
             // A rate that was not used up proves nothing.
-            let used = self.credit < BURST_LEAST;
-            if used && self.round.answered * 16 >= self.round.asked && self.round.asked > 0 {
+            let used = f64::from(asked) >= self.per_second * passed.as_secs_f64() / 2.0;
+            if used && answered >= asked.div_ceil(16) && asked > 0 {
                 let growth = if self.loss.seen { 1.05 } else { 2.0 };
                 self.per_second = (self.per_second * growth).min(per_second_max);
             }
@@ -155,10 +167,11 @@ impl Pacer {
 
     fn weigh_loss(&mut self, now: Duration) {
         let Loss { prompt, late, tolerated, tried, .. } = self.loss;
-        if prompt + late < ANSWERS_LEAST {
+        let answers = prompt.saturating_add(late);
+        if answers < ANSWERS_LEAST {
             return;
         }
-        let share = f64::from(late) / f64::from(prompt + late);
+        let share = f64::from(late) / f64::from(answers);
         self.loss = Loss { since: now, prompt: 0, late: 0, ..self.loss };
         match tried {
             Some((rate, before)) => {
@@ -181,13 +194,18 @@ impl Pacer {
 
     fn refill(&mut self, now: Duration) {
         let passed = now.saturating_sub(self.credit_at).as_secs_f64();
-        let most = (self.per_second * BURST.as_secs_f64()).max(self.burst_least());
+        // One more, so that who is a little late does not lose what came meanwhile.
+        let most = (self.per_second * BURST.as_secs_f64() + 1.0).max(self.burst_least());
         self.credit = (self.credit + passed * self.per_second).min(most);
         self.credit_at = now;
     }
 
     fn burst_least(&self) -> f64 {
-        if matches!(self.pace, Pace::Fixed(_)) { 1.0 } else { BURST_LEAST }
+        if matches!(self.pace, Pace::Fixed(_)) {
+            1.0
+        } else {
+            BURST_LEAST.min(self.per_second.max(1.0))
+        }
     }
 }
 

@@ -51,7 +51,7 @@ impl Plan {
         let parts = (1_u32 << self.attempts) - 1;
         let part = self.timeout / parts;
         match attempt {
-            last if last + 1 == self.attempts => self.timeout - part * ((1 << last) - 1),
+            last if last == self.attempts - 1 => self.timeout - part * ((1 << last) - 1),
             beyond if beyond >= self.attempts => part,
             early => part * (1 << early),
         }

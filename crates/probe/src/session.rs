@@ -92,7 +92,7 @@ impl<M: Method> Session<M> {
             }
         }
         let until = self.batch.poll_timeout();
-        Ok(until.map(|until| until.saturating_sub(self.started.elapsed())))
+        Ok(until.map(|until| until.saturating_sub(now)))
     }
 
     /// Waits until there may be something to hear, `at_most` that long; without a bound if `None`.

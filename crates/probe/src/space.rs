@@ -15,7 +15,7 @@ use std::{
 pub use permutation::Permutation;
 pub use range::AddressRange;
 pub use ranges::{RANGES_MAX, Ranges};
-pub use scope::{first_foreign, is_own};
+pub use scope::{first_foreign, is_own, own_networks};
 pub use shard::{Order, Shard, ShardError};
 
 use crate::ports::PortSet;

@@ -15,7 +15,6 @@ use std::{
     io,
     net::SocketAddr,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::Instant,
 };
 
 use rustix::{
@@ -31,7 +30,7 @@ use self::{
     ring::RingLink,
     routes::{Route, Routes},
 };
-use crate::{Answer, Asked, Id, Method, MethodName, connecting};
+use crate::{Answer, Asked, Id, Method, MethodName, Noise, connecting};
 
 /// How a [`Syn`] is set up.
 #[derive(Clone, Copy, Debug)]
@@ -50,17 +49,6 @@ impl Default for SynSettings {
     fn default() -> Self {
         Self { ports: 64, past_ip: false, capacity: 1 << 16 }
     }
-}
-
-/// What came that was no answer, and what could not be taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Noise {
-    /// Packets about none of the checks under way: second answers, mostly.
-    pub foreign: u64,
-    /// Packets that claim to answer a SYN that their sender has not seen, or that were damaged.
-    pub forged: u64,
-    /// Packets that the kernel had no room for.
-    pub overflowed: u64,
 }
 
 /// Checks by raw sockets and, if wanted, packet sockets. Needs `CAP_NET_RAW` to open, and no
@@ -98,12 +86,6 @@ impl Syn {
         Ok(Self { settings, raw, ring, routes, uses_ring: Vec::new(), poll, noise: Noise::default() })
     }
 
-    /// What came that was no answer so far.
-    #[must_use]
-    pub fn noise(&self) -> Noise {
-        self.noise
-    }
-
     fn link(&mut self, id: Id, route: &Route, attempt: u8) -> Link<'_> {
         let place = id.0 as usize;
         if self.uses_ring.len() <= place {
@@ -138,7 +120,7 @@ impl Method for Syn {
             SocketAddr::V4(_) => 0,
             SocketAddr::V6(v6) => v6.scope_id(),
         };
-        let route = match self.routes.to(target.ip(), zone, Instant::now()) {
+        let route = match self.routes.to(target.ip(), zone) {
             Ok(route) => route,
             Err(errno) => return Asked::Answered(refused(errno, target)),
         };
@@ -177,6 +159,10 @@ impl Method for Syn {
         if let Some(ring) = &mut self.ring {
             ring.forget(id);
         }
+    }
+
+    fn noise(&self) -> Noise {
+        self.noise
     }
 
     fn as_fd(&self) -> BorrowedFd<'_> {

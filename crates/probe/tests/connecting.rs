@@ -92,7 +92,14 @@ fn segments_per_check_are_six_four_and_three() {
             while counter("OutSegs") - before < expected && Instant::now() < deadline {
                 thread::yield_now();
             }
-            assert_eq!(counter("OutSegs") - before, expected, "{name:?}");
+            let sent = counter("OutSegs") - before;
+            if name == MethodName::Connect {
+                // The server acknowledges the FIN along with its own, unless this thread had to
+                // wait for a processor for 40 ms in between (TCP_DELACK_MIN).
+                assert!((expected..=expected + CHECKS).contains(&sent), "{sent}");
+            } else {
+                assert_eq!(sent, expected, "{name:?}");
+            }
             let seen = if name == MethodName::Quiet { 0 } else { CHECKS };
             assert_eq!(accepted, seen, "{name:?}");
             assert_eq!(counter("PassiveOpens") - passive, seen, "{name:?}");
@@ -153,43 +160,48 @@ fn routes_of_this_host_that_refuse() {
 
 #[test]
 fn a_router_that_refuses_is_told_from_the_host() {
-    in_namespace(|| {
-        let router = Router::new();
-        for route in ["unreachable 10.9.1.0/24", "prohibit 10.9.2.0/24"] {
-            router.ip(&format!("route add {route}"));
-        }
-        for route in ["unreachable fd09:1::/64", "prohibit fd09:2::/64"] {
-            router.ip(&format!("-6 route add {route}"));
-        }
-        // There and back again until the hop limit is used up.
-        router.ip("route add 10.9.4.0/24 via 10.7.0.1");
-        router.ip("-6 route add fd09:4::/64 via fd07::1");
-        ip("route add default via 10.7.0.2");
-        ip("-6 route add default via fd07::2");
-        forward();
-        let icmp =
-            |reason, kind, code| (Verdict::Unreachable(reason), Evidence::Icmp { kind, code });
-        let cases = [
-            ("10.9.1.1:80", icmp(Reason::Host, 3, 1)),
-            ("10.9.2.1:80", icmp(Reason::Prohibited, 3, 13)),
-            ("10.9.3.1:80", icmp(Reason::Network, 3, 0)),
-            ("10.9.4.1:80", icmp(Reason::HopLimit, 11, 0)),
-            ("[fd09:1::1]:80", icmp(Reason::Host, 1, 3)),
-            ("[fd09:2::1]:80", icmp(Reason::Prohibited, 1, 1)),
-            ("[fd09:3::1]:80", icmp(Reason::Network, 1, 0)),
-            ("[fd09:4::1]:80", icmp(Reason::HopLimit, 3, 0)),
-            ("10.7.0.2:80", CLOSED),
-            ("[fd07::2]:80", CLOSED),
-        ];
-        for name in METHODS {
-            let mut method = Connecting::new(name).unwrap();
-            for (target, expected) in cases {
-                let target = target.parse().unwrap();
-                assert_eq!(check(&mut method, target), expected, "{name:?} {target}");
-            }
-            assert_eq!(sockets_open(), 0);
-        }
-    });
+    // A router each: it sends five messages in a row, then one a second (ip_error in
+    // net/ipv4/route.c).
+    for name in METHODS {
+        in_namespace(move || behind_a_router(name));
+    }
+}
+
+fn behind_a_router(name: MethodName) {
+    let router = Router::new();
+    for route in ["unreachable 10.9.1.0/24", "prohibit 10.9.2.0/24"] {
+        router.ip(&format!("route add {route}"));
+    }
+    for route in ["unreachable fd09:1::/64", "prohibit fd09:2::/64"] {
+        router.ip(&format!("-6 route add {route}"));
+    }
+    // There and back again until the hop limit is used up.
+    router.ip("route add 10.9.4.0/24 via 10.7.0.1");
+    router.ip("-6 route add fd09:4::/64 via fd07::1");
+    ip("route add default via 10.7.0.2");
+    ip("-6 route add default via fd07::2");
+    forward();
+    let icmp = |reason, kind, code| (Verdict::Unreachable(reason), Evidence::Icmp { kind, code });
+    let cases = [
+        ("10.9.1.1:80", icmp(Reason::Host, 3, 1)),
+        ("10.9.2.1:80", icmp(Reason::Prohibited, 3, 13)),
+        ("10.9.3.1:80", icmp(Reason::Network, 3, 0)),
+        ("10.9.4.1:80", icmp(Reason::HopLimit, 11, 0)),
+        ("[fd09:1::1]:80", icmp(Reason::Network, 1, 0)),
+        ("[fd09:2::1]:80", icmp(Reason::Prohibited, 1, 1)),
+        ("[fd09:3::1]:80", icmp(Reason::Network, 1, 0)),
+        ("[fd09:4::1]:80", icmp(Reason::HopLimit, 3, 0)),
+        ("10.7.0.2:80", CLOSED),
+        ("[fd07::2]:80", CLOSED),
+    ];
+    let mut method = Connecting::new(name).unwrap();
+    for (target, expected) in cases {
+        let target = target.parse().unwrap();
+        assert_eq!(check(&mut method, target), expected, "{name:?} {target}");
+        // The message comes while connect(2) still runs: none has to come again.
+        assert_eq!(counter("RetransSegs"), 0, "{name:?} {target}");
+    }
+    assert_eq!(sockets_open(), 0);
 }
 
 #[test]
@@ -251,6 +263,18 @@ fn an_icmp_message_that_refuses_nothing_is_no_answer() {
         silent.refuse(&syn, 3, 4);
         method.hear(&mut |_, answer| panic!("{answer:?}")).unwrap();
         silent.refuse(&syn, 3, 13);
+        assert_eq!(answers(&mut method, 1)[0].1.evidence, Evidence::Icmp { kind: 3, code: 13 });
+    });
+}
+
+#[test]
+fn an_ipv4_mapped_target_is_refused_by_icmp_of_ipv4() {
+    in_namespace(|| {
+        let silent = Silent::new("127.0.0.1", 80);
+        let mut method = Connecting::new(MethodName::Quiet).unwrap();
+        let mapped = SocketAddr::new("::ffff:127.0.0.1".parse().unwrap(), 80);
+        assert_eq!(method.ask(Id(0), mapped, 0), Asked::Sent);
+        silent.refuse(&silent.syn(), 3, 13);
         assert_eq!(answers(&mut method, 1)[0].1.evidence, Evidence::Icmp { kind: 3, code: 13 });
     });
 }
@@ -319,8 +343,11 @@ fn silence_is_silence_once_every_question_has_met_it() {
         let mut method = Connecting::new(MethodName::Quiet).unwrap();
         let target = "10.8.0.9:80".parse().unwrap();
         assert_eq!(method.ask(Id(0), target, 0), Asked::Sent);
+        // So that the second is the last that the kernel gives up.
+        thread::sleep(Duration::from_secs(1));
         assert_eq!(method.ask(Id(0), target, 1), Asked::Sent);
         let heard = answers(&mut method, 1);
+        assert_eq!(heard[0].1.attempt, Some(1));
         let answer = (heard[0].1.verdict, heard[0].1.evidence);
         assert_eq!(answer, (Verdict::Filtered, Evidence::Silence));
         assert_eq!(sockets_open(), 0, "both timed out before it was said");
@@ -459,7 +486,7 @@ fn in_a_process_of_its_own() {
 }
 
 /// How long something is waited for that has to come.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a test on a thread of its own in a fresh network namespace.
 fn in_namespace(test: impl FnOnce() + Send + 'static) {
@@ -489,7 +516,7 @@ fn at_once(method: &mut Connecting, target: SocketAddr) -> (Verdict, Evidence) {
 fn check(method: &mut Connecting, target: SocketAddr) -> (Verdict, Evidence) {
     let answer = match method.ask(Id(0), target, 0) {
         Asked::Answered(answer) => answer,
-        Asked::Sent => {eprintln!("XX {target}"); answers(method, 1)[0].1},
+        Asked::Sent => answers(method, 1)[0].1,
         Asked::Busy => panic!("{target}: busy"),
     };
     method.forget(Id(0));

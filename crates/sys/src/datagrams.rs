@@ -3,7 +3,7 @@
 use std::{
     io, mem,
     net::SocketAddr,
-    os::fd::{AsFd, AsRawFd},
+    os::fd::{AsFd, AsRawFd, RawFd},
 };
 
 use crate::address::{self, Destination};
@@ -68,9 +68,17 @@ impl<const BYTES: usize> Outbox<BYTES> {
     /// # Errors
     /// Why the first one was not taken.
     pub fn send(&mut self, fd: impl AsFd) -> io::Result<usize> {
-        if self.waiting.is_empty() {
-            return Ok(0);
-        }
+        let fd = fd.as_fd().as_raw_fd();
+        let sent = match self.waiting.as_slice() {
+            [] => return Ok(0),
+            [one] => one.send(fd)?,
+            _ => self.send_several(fd)?,
+        };
+        self.waiting.drain(..sent);
+        Ok(sent)
+    }
+
+    fn send_several(&mut self, fd: RawFd) -> io::Result<usize> {
         // SAFETY: all-zero bytes are valid for both.
         let (mut slices, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (mem::zeroed(), mem::zeroed()) };
@@ -84,14 +92,11 @@ impl<const BYTES: usize> Outbox<BYTES> {
             header.msg_hdr.msg_iovlen = 1;
         }
         let count = libc::c_uint::try_from(self.waiting.len()).unwrap_or(0);
-        let fd = fd.as_fd().as_raw_fd();
         // SAFETY: `count` headers point at names and bytes of `self.waiting` and at `slices`, all
         // of which live, unmoved, until the call returns.
         let sent =
             unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
-        let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
-        self.waiting.drain(..sent);
-        Ok(sent)
+        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
     /// Takes the first out, unsent.
@@ -101,6 +106,46 @@ impl<const BYTES: usize> Outbox<BYTES> {
         }
     }
 }
+
+impl<const BYTES: usize> Parcel<BYTES> {
+    /// Sends this one alone, which is cheaper than a batch of one.
+    fn send(&self, fd: RawFd) -> io::Result<usize> {
+        let name = (&raw const self.destination).cast();
+        let (bytes, len) = (self.bytes.as_ptr().cast(), self.len);
+        // SAFETY: `len` bytes and the name's length are within what `self` owns.
+        let sent = unsafe {
+            libc::sendto(fd, bytes, len, libc::MSG_DONTWAIT, name, self.destination_len)
+        };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(1) }
+    }
+
+    /// Receives one datagram; whether it was cut.
+    fn receive(&mut self, fd: RawFd) -> io::Result<bool> {
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        self.destination_len = NAME_BYTES;
+        let (name, bytes) = (&raw mut self.destination, self.bytes.as_mut_ptr().cast());
+        // SAFETY: the kernel writes at most `BYTES` bytes to `bytes`, an address to `name` and its
+        // length behind the last pointer, all of which `self` owns.
+        let got = unsafe {
+            libc::recvfrom(fd, bytes, BYTES, flags, name.cast(), &raw mut self.destination_len)
+        };
+        let len = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        self.len = len.min(BYTES);
+        Ok(len > BYTES)
+    }
+
+    fn received(&self, is_cut: bool) -> Received<'_> {
+        Received {
+            source: address::from_kernel(&self.destination, self.destination_len),
+            bytes: &self.bytes[..self.len],
+            is_cut,
+        }
+    }
+}
+
+/// Length of what addresses are received into.
+#[allow(clippy::cast_possible_truncation, reason = "128")]
+const NAME_BYTES: libc::socklen_t = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
 
 /// Room for datagrams of at most `BYTES` bytes that are received together.
 pub struct Inbox<const BYTES: usize> {
@@ -138,6 +183,18 @@ pub struct Received<'a> {
 }
 
 impl<const BYTES: usize> Inbox<BYTES> {
+    /// Receives one datagram, without waiting, where more are not expected.
+    ///
+    /// # Errors
+    /// `EAGAIN` where there is nothing; the socket's pending error, if it has one.
+    pub fn receive_one(&mut self, fd: impl AsFd) -> io::Result<Received<'_>> {
+        let [parcel, ..] = self.parcels.as_mut_slice() else {
+            return Err(io::ErrorKind::WouldBlock.into());
+        };
+        let is_cut = parcel.receive(fd.as_fd().as_raw_fd())?;
+        Ok(parcel.received(is_cut))
+    }
+
     /// Receives what is there, without waiting, [`BATCH`] at most, and hands it to `each`.
     /// Returns how many there were.
     ///
@@ -151,13 +208,12 @@ impl<const BYTES: usize> Inbox<BYTES> {
         // SAFETY: all-zero bytes are valid for both.
         let (mut slices, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (mem::zeroed(), mem::zeroed()) };
-        let room = libc::socklen_t::try_from(size_of::<libc::sockaddr_storage>()).unwrap_or(0);
         let parts = slices.iter_mut().zip(&mut headers);
         for ((slice, header), parcel) in parts.zip(&mut self.parcels) {
             slice.iov_base = parcel.bytes.as_mut_ptr().cast();
             slice.iov_len = BYTES;
             header.msg_hdr.msg_name = (&raw mut parcel.destination).cast();
-            header.msg_hdr.msg_namelen = room;
+            header.msg_hdr.msg_namelen = NAME_BYTES;
             header.msg_hdr.msg_iov = slice;
             header.msg_hdr.msg_iovlen = 1;
         }
@@ -168,14 +224,10 @@ impl<const BYTES: usize> Inbox<BYTES> {
         // of which live, unmoved, until the call returns; the time is null, which is allowed.
         let got = unsafe { libc::recvmmsg(fd, headers.as_mut_ptr(), count, flags, no_wait) };
         let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
-        for (header, parcel) in headers.iter().zip(&self.parcels).take(got) {
-            let len = usize::try_from(header.msg_len).unwrap_or(0).min(BYTES);
-            let name_len = header.msg_hdr.msg_namelen;
-            each(Received {
-                source: address::from_kernel(&parcel.destination, name_len),
-                bytes: &parcel.bytes[..len],
-                is_cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
-            });
+        for (header, parcel) in headers.iter().zip(&mut self.parcels).take(got) {
+            parcel.len = usize::try_from(header.msg_len).unwrap_or(0).min(BYTES);
+            parcel.destination_len = header.msg_hdr.msg_namelen;
+            each(parcel.received(header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0));
         }
         Ok(got)
     }

@@ -53,8 +53,7 @@ pub struct Received {
     pub quoted_len: usize,
 }
 
-/// Lets the kernel keep errors for [`receive`]. A socket of IPv6 does so for its IPv6 packets
-/// only, not for those to IPv4-mapped addresses.
+/// Lets the kernel keep errors for [`receive`].
 ///
 /// # Errors
 /// `ENOPROTOOPT` where the socket is of the other family.

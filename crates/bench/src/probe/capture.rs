@@ -23,12 +23,17 @@ const SETTLING: Duration = Duration::from_millis(200);
 /// A program that was told to end is given this long before it is ended.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Does `work` and counts the TCP packets on `device`, of the calling thread's namespace, meanwhile.
+/// Does `work` and counts the TCP packets on `device` of the calling thread's namespace meanwhile.
 pub(super) fn count<T>(device: &str, work: impl FnOnce() -> T) -> Result<(T, u64), String> {
-    let file = find(PROGRAM).ok_or_else(|| format!("needs {PROGRAM}: {INSTALL}"))?;
+    let missing = |program, install| move || format!("needs {program}: {install}");
+    let file = find(PROGRAM).ok_or_else(missing(PROGRAM, INSTALL))?;
+    // It would go on for ever if somebody killed this process.
+    let bond = find("setpriv").ok_or_else(missing("setpriv", "apt-get install util-linux"))?;
     // A buffer of 64 MiB, and nothing is read or written but headers: nothing gets lost.
     let args = ["--immediate-mode", "-n", "-s", "96", "-B", "65536", "-Z", "root"];
-    let child = Command::new(file)
+    let child = Command::new(bond)
+        .args(["--pdeathsig", "KILL"])
+        .arg(file)
         .args(["-i", device])
         .args(args)
         .args(["-w", "/dev/null", "tcp"])

@@ -9,7 +9,7 @@ use std::{
 use super::{Count, Published, capture};
 use crate::{
     Contestant, Error, Fault, Figure, Program, Purpose, Sample, Stdout, measure,
-    program::{RUN_TIME_MAX, ended_with},
+    program::{RUN_TIME_MAX, ended_with, too_large},
     world::{Served, Stage, link},
 };
 
@@ -202,8 +202,7 @@ impl Contestant for Checks {
     }
 
     fn absent(&self, size: u64) -> Option<String> {
-        let max = self.size_max.filter(|&max| self.task.target.checks(size) > max)?;
-        Some(format!("left out above {max}, too slow there: --all, or --slow-peers-max"))
+        too_large(self.task.target.checks(size), self.size_max)
     }
 
     fn rows_expected(&self, size: u64) -> RangeInclusive<u64> {
@@ -218,8 +217,7 @@ impl Contestant for Checks {
     /// The device's counters once more, by another program.
     fn look_closer(&mut self, size: u64) -> Result<Vec<Figure>, String> {
         let checks = self.task.target.checks(size).min(CAPTURED_CHECKS_MAX);
-        let (checked, packets) =
-            capture::count(self.task.target.device(), || self.check(checks))?;
+        let (checked, packets) = capture::count(self.task.target.device(), || self.check(checks))?;
         checked.map_err(|fault| format!("under tcpdump it fails: {fault:?}"))?;
         Ok(vec![Figure::per("captured_per_check", "packets", packets, checks)])
     }

@@ -5,9 +5,7 @@ use std::{
     io,
 };
 
-use super::{
-    Group, figures, groups, reads_text, status, svg::escape, text, unmeasured, write_svg,
-};
+use super::{Group, figures, groups, reads_text, status, svg::escape, text, unmeasured, write_svg};
 use crate::{Lane, Results, SizeResults};
 
 const STYLE: &str = "\

@@ -74,7 +74,8 @@ impl Further {
     fn of(group: &Group<'_>) -> Self {
         let lanes = || group.lanes.iter().map(|(lane, _)| *lane);
         let names = figures::names(lanes());
-        let mut widths: Vec<usize> = names.iter().map(|name| figures::heading(name).len()).collect();
+        let mut widths: Vec<usize> =
+            names.iter().map(|name| figures::heading(name).len()).collect();
         for cells in lanes().map(|lane| figures::cells(lane, &names)) {
             for (width, cell) in widths.iter_mut().zip(&cells) {
                 *width = (*width).max(cell.chars().count());

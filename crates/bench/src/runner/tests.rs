@@ -63,6 +63,13 @@ impl Contestant for Fake {
         if self.name == "exact" { size..=size } else { size..=u64::MAX }
     }
 
+    fn look_closer(&mut self, size: u64) -> Result<Vec<Figure>, String> {
+        if self.name == "b" {
+            return Err("needs a lens".to_owned());
+        }
+        Ok(vec![Figure::count("seen", "things", size)])
+    }
+
     fn count_reads(&mut self) -> Option<Result<u64, String>> {
         self.diary.lock().unwrap().push(format!("{}#", self.name));
         Some(Ok(3))
@@ -158,6 +165,9 @@ fn contestants_take_turns_in_one_world_per_size() {
             && lane.rows == Some(10)
             && lane.reads == Some(Ok(3))
     ));
+    let closer = |lane: usize| results.sizes[1].lanes[lane].closer.clone();
+    assert_eq!(closer(0), Ok(vec![Figure::count("seen", "things", 5)]));
+    assert_eq!(closer(1), Err("needs a lens".to_owned()));
 }
 
 #[test]

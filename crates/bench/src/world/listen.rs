@@ -68,11 +68,7 @@ impl Listen {
 ///
 /// # Errors
 /// When it cannot listen there.
-pub fn listen(
-    plan: &Listen,
-    out: &mut dyn Write,
-    asked: &mut dyn BufRead,
-) -> Result<(), Error> {
+pub fn listen(plan: &Listen, out: &mut dyn Write, asked: &mut dyn BufRead) -> Result<(), Error> {
     let what = || format!("listen at {}", plan.address);
     let listener = listener(plan.address).map_err(Error::system(what()))?;
     let socket = (!plan.ticks.is_empty()).then(ticker).transpose();
@@ -130,11 +126,7 @@ fn tick(socket: &UdpSocket, ticks: &[SocketAddrV4], is_over: &AtomicBool) {
     }
 }
 
-fn answer(
-    accepted: &AtomicU64,
-    out: &mut dyn Write,
-    asked: &mut dyn BufRead,
-) -> io::Result<()> {
+fn answer(accepted: &AtomicU64, out: &mut dyn Write, asked: &mut dyn BufRead) -> io::Result<()> {
     writeln!(out, "{READY}")?;
     out.flush()?;
     let mut line = String::new();

@@ -62,11 +62,6 @@ impl Part {
         Ok((length > 0).then(|| line.trim_end().to_owned()))
     }
 
-    /// The process, by its number.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Tells it to end, and waits for nothing.
     pub(crate) fn tell_end(&mut self) {
         drop(self.stdin.take());

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Error, Program, scenario,
-    world::{Listen, Part, listen::Served},
+    world::{Listen, Part, Served},
 };
 
 /// The server of the world and how often it was used; shared by the scenario and its contestants.
@@ -21,15 +21,13 @@ struct Scene {
 }
 
 impl Stage {
-    /// Starts the server `plan` in the network namespace of the calling thread, and returns its
-    /// process number. `own` is a program that calls [`crate::listen()`] when
-    /// [`Listen::to_args`] follows its own arguments.
-    pub(crate) fn open(&self, own: &Program, plan: &Listen) -> Result<u32, Error> {
+    /// Starts the server `plan` in the network namespace of the calling thread. `own` is a program
+    /// that calls [`crate::listen()`] when [`Listen::to_args`] follows its own arguments.
+    pub(crate) fn open(&self, own: &Program, plan: &Listen) -> Result<(), Error> {
         let mut server = Part::start(&own.clone().with(plan.to_args()))?;
         server.wait_for(Listen::ready()).map_err(|said| Error::Server { said })?;
-        let id = server.id();
         *self.scene() = Scene { server: Some(server), turns: 0 };
-        Ok(id)
+        Ok(())
     }
 
     /// A number that no other turn in this world has.

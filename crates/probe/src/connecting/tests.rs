@@ -42,3 +42,9 @@ fn events_fetched_before_their_check_was_over_are_not_taken_for_the_next_one() {
     assert!(method.heard(next, EventFlags::OUT).is_some());
     assert_eq!(method.under_way.len(), 0);
 }
+
+#[test]
+fn it_can_move_to_another_thread() {
+    fn is_send<T: Send>(_: &T) {}
+    is_send(&Connecting::new(MethodName::Quiet).unwrap());
+}

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{
     range::{AddressRange, Span, families},
-    ranges::outside,
+    ranges::{Ranges, outside},
 };
 
 /// Whether all of the range is loopback, private, shared, link-local or unique local. Addresses for
@@ -22,6 +22,12 @@ pub fn first_foreign(range: &AddressRange) -> Option<AddressRange> {
         first.get_or_insert(left);
     });
     first.and_then(|span| families(span).next())
+}
+
+/// Those networks.
+#[must_use]
+pub fn own_networks() -> Ranges {
+    Ranges::of_spans(own().to_vec())
 }
 
 /// In order on the line, which `outside` needs.

@@ -55,18 +55,24 @@ pub struct Flights {
     ports: Ports,
     by_tuple: HashTable<u32>,
     flights: Vec<Option<Flight>>,
-    count: u32,
+    /// How many were launched, round and round.
+    launched: u32,
 }
 
 impl Flights {
     /// None yet, from these ports; `key` is secret and random.
     pub fn new(key: (u64, u64), ports: Ports) -> Self {
-        Self { key, ports, by_tuple: HashTable::new(), flights: Vec::new(), count: 0 }
+        Self { key, ports, by_tuple: HashTable::new(), flights: Vec::new(), launched: 0 }
     }
 
     /// The ports.
     pub fn ports(&self) -> Ports {
         self.ports
+    }
+
+    /// How many are under way.
+    pub fn count(&self) -> usize {
+        self.by_tuple.len()
     }
 
     /// The SYN of check `id` to `target`, which is asked for the first time or once more; `None`
@@ -81,10 +87,10 @@ impl Flights {
             flight.attempts = flight.attempts.saturating_add(1);
             return Some((*flight, attempt));
         }
-        self.count = self.count.wrapping_add(1);
+        self.launched = self.launched.wrapping_add(1);
         let (source_port, hash) = self.free_port(target)?;
         // Odd, so that it takes all values; a check differs from the one before it by far.
-        let moved = self.count.wrapping_mul(0x9e37_79b9);
+        let moved = self.launched.wrapping_mul(0x9e37_79b9);
         #[allow(clippy::cast_possible_truncation, reason = "the lower half")]
         let sequence = Seq((hash as u32).wrapping_add(moved));
         let flight = Flight { target, source, source_port, sequence, hash, attempts: 1 };
@@ -161,7 +167,7 @@ impl Flights {
         // One after the other, so that a peer that still knows the last check from a port is left
         // alone by the next one.
         (0..self.ports.count).find_map(|step| {
-            let port = self.ports.nth(self.count, step);
+            let port = self.ports.nth(self.launched, step);
             let hash = self.hash(target, port);
             self.find_hashed(hash, target, port).is_none().then_some((port, hash))
         })

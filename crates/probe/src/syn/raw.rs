@@ -121,8 +121,8 @@ impl RawLink {
             v4.outgoing.hear(each);
             let packet = |it: Received<'_>| hear::hear_v4(flights, it.bytes, it.is_cut);
             // Errors are rare; where answers came, they can wait for the next time.
-            if !drain(&v4.segments, inbox, packet, each)? {
-                drain(&v4.errors, inbox, packet, each)?;
+            if !drain(&v4.segments, inbox, flights.count(), packet, each)? {
+                drain(&v4.errors, inbox, BATCH, packet, each)?;
             }
         }
         if let Some(v6) = v6.as_mut().filter(|v6| v6.is_used) {
@@ -131,9 +131,9 @@ impl RawLink {
                 Some(source) => flights.hear_segment(source.ip(), it.bytes, it.is_cut),
                 None => Heard::Foreign,
             };
-            if !drain(&v6.segments, inbox, segment, each)? {
+            if !drain(&v6.segments, inbox, flights.count(), segment, each)? {
                 let error = |it: Received<'_>| hear::hear_icmp_v6(flights, it.bytes);
-                drain(&v6.errors, inbox, error, each)?;
+                drain(&v6.errors, inbox, BATCH, error, each)?;
             }
         }
         Ok(())
@@ -148,16 +148,25 @@ impl RawLink {
     }
 }
 
-/// Takes what a socket has, a bounded number of times; whether there was anything.
+/// Takes what a socket has, a bounded number of times, where so many answers are `expected`;
+/// whether there was anything.
 fn drain(
     socket: &RawIp,
     inbox: &mut Inbox<PACKET_BYTES>,
+    expected: usize,
     understand: impl Fn(Received<'_>) -> Heard,
     each: &mut dyn FnMut(Heard),
 ) -> io::Result<bool> {
     let mut some = false;
     for _ in 0..BATCH {
-        match inbox.receive(socket, |packet| each(understand(packet))) {
+        let received = match expected {
+            ..=1 => inbox.receive_one(socket).map(|packet| {
+                each(understand(packet));
+                1
+            }),
+            _ => inbox.receive(socket, |packet| each(understand(packet))),
+        };
+        match received {
             Ok(count) => {
                 some = true;
                 if count < BATCH {

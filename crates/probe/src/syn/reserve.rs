@@ -14,7 +14,7 @@ use rustix::{
 use super::ports::Ports;
 
 /// Blocks that are tried before giving up.
-const TRIES: u16 = 64;
+const TRIES: usize = 64;
 
 /// A block of ports that is bound, on every address, by sockets that neither listen nor connect.
 /// The kernel resets whatever comes to them, which ends a half-open connection at the peer.
@@ -37,13 +37,13 @@ impl Reservation {
         let blocks = (u32::from(high) + 1) / u32::from(count);
         let first_block = u32::from(low).div_ceil(u32::from(count));
         let span = blocks.saturating_sub(first_block).max(1);
-        for step in 0..u32::from(TRIES) {
+        // What is reserved costs no try.
+        let free = (0..span).filter_map(|step| {
             let block = first_block + (u32::from(start) + step) % span;
-            let Ok(first) = u16::try_from(block * u32::from(count)) else { continue };
-            let ports = Ports { first, count };
-            if reserved.touches(ports) {
-                continue;
-            }
+            let first = u16::try_from(block * u32::from(count)).ok()?;
+            Some(Ports { first, count }).filter(|&ports| !reserved.touches(ports))
+        });
+        for ports in free.take(TRIES) {
             match bind_all(ports) {
                 Ok(bound) => return Ok(Self { ports, _bound: bound }),
                 Err(Errno::ADDRINUSE) => {}

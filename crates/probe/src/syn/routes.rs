@@ -9,10 +9,11 @@ use std::{
     collections::HashMap,
     io,
     net::IpAddr,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use netlink::Questions;
+use rustix::time::{ClockId, clock_gettime};
 
 /// How long what the kernel said is taken for granted.
 const FRESH: Duration = Duration::from_secs(1);
@@ -42,7 +43,7 @@ pub struct Routes {
     known: HashMap<u128, Result<Route, i32>>,
     /// The last target, which is often the next.
     last: Option<(IpAddr, Result<Route, i32>)>,
-    known_at: Instant,
+    known_at: Duration,
 }
 
 impl Routes {
@@ -53,14 +54,14 @@ impl Routes {
     pub fn open() -> io::Result<Self> {
         let questions = Questions::open()?;
         let (edges, known) = (Some(Vec::new()), HashMap::new());
-        let mut routes = Self { questions, edges, known, last: None, known_at: Instant::now() };
+        let mut routes = Self { questions, edges, known, last: None, known_at: now() };
         routes.refresh();
         Ok(routes)
     }
 
     /// The way to `target`; `errno` if there is none.
-    pub fn to(&mut self, target: IpAddr, zone: u32, now: Instant) -> Result<Route, i32> {
-        if now.saturating_duration_since(self.known_at) > FRESH {
+    pub fn to(&mut self, target: IpAddr, zone: u32) -> Result<Route, i32> {
+        if now().saturating_sub(self.known_at) > FRESH {
             self.refresh();
         }
         if let Some((_, route)) = self.last.filter(|(last, _)| *last == target && zone == 0) {
@@ -87,7 +88,7 @@ impl Routes {
         self.known.clear();
         self.last = None;
         self.edges = self.questions.edges();
-        self.known_at = Instant::now();
+        self.known_at = now();
     }
 
     /// Where the stretch begins that `target` lies in.
@@ -97,6 +98,13 @@ impl Routes {
         let after = edges.partition_point(|&edge| edge <= number);
         after.checked_sub(1).map_or(0, |before| edges[before])
     }
+}
+
+/// Monotonic time in steps of some milliseconds, which costs next to nothing to read.
+fn now() -> Duration {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
 /// An address of either family on one line: IPv4 as IPv4-mapped IPv6.

@@ -39,8 +39,9 @@ fn memory_and_factors_are_short() {
 #[test]
 fn numbers_are_as_exact_as_people_need_them() {
     let of = |value| number(value, "packets");
-    assert_eq!([of(3.0), of(3.004), of(0.5), of(123.4), of(65_536.0)], [
-        "3", "3.00", "0.50", "123", "65,536"
-    ]);
+    assert_eq!(
+        [of(3.0), of(3.004), of(0.5), of(123.4), of(65_536.0)],
+        ["3", "3.00", "0.50", "123", "65,536"]
+    );
     assert_eq!(number(1_500.4, "us"), "1.50 ms");
 }

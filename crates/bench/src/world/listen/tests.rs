@@ -8,8 +8,8 @@ struct Caller {
     calls: u32,
 }
 
-impl std::io::Read for Caller {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+impl io::Read for Caller {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.calls == 0 {
             return Ok(0);
         }
@@ -24,7 +24,7 @@ impl std::io::Read for Caller {
 fn every_line_is_answered_with_what_was_accepted_so_far() {
     let address = SocketAddrV4::new(Ipv4Addr::new(127, 0, 77, 1), 7_701);
     let mut said = Vec::new();
-    let caller = std::io::BufReader::with_capacity(1, Caller { address, calls: 2 });
+    let caller = io::BufReader::with_capacity(1, Caller { address, calls: 2 });
     listen(&Listen { address, ticks: vec![] }, &mut said, &mut { caller }).unwrap();
     let said = String::from_utf8(said).unwrap();
     let lines: Vec<&str> = said.lines().collect();

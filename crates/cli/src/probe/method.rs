@@ -1,0 +1,55 @@
+//! Which method is used, and why not another.
+
+use std::io;
+
+use anyhow::Context;
+use portolan_probe::{Method, MethodName, SynSettings, open};
+use portolan_sys::{capabilities, limits};
+
+/// From so many checks on, going past the kernel's IP is worth what it takes to open.
+const SWEEP_MIN: u64 = 4096;
+
+/// Opens the method asked for, or the best one that this host allows, for so many checks; then
+/// gives up every privilege.
+///
+/// # Errors
+/// Why it cannot be used, and what to do.
+pub fn open_for(checks: u64, wanted: Option<MethodName>) -> anyhow::Result<Box<dyn Method + Send>> {
+    // Sockets are what the methods of the kernel use up.
+    let _as_it_was = limits::raise_descriptors();
+    let settings = SynSettings {
+        ports: if checks < SWEEP_MIN { 16 } else { 64 },
+        past_ip: checks >= SWEEP_MIN,
+        capacity: usize::try_from(checks).unwrap_or(usize::MAX).clamp(1, 1 << 16),
+    };
+    let method = match wanted {
+        Some(name) => open(name, settings).with_context(|| refusal(name))?,
+        None => best(settings)?,
+    };
+    // What they opened, they keep.
+    capabilities::retain(capabilities::CapabilitySet::empty())
+        .context("cannot give up privileges")?;
+    Ok(method)
+}
+
+fn best(settings: SynSettings) -> anyhow::Result<Box<dyn Method + Send>> {
+    match open(MethodName::Syn, settings) {
+        Ok(method) => return Ok(method),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            anstream::eprintln!(
+                "portolan: asking by quiet; syn is faster and needs CAP_NET_RAW: run with sudo"
+            );
+        }
+        Err(error) => anstream::eprintln!("portolan: asking by quiet; syn cannot be used: {error}"),
+    }
+    open(MethodName::Quiet, settings).with_context(|| refusal(MethodName::Quiet))
+}
+
+fn refusal(name: MethodName) -> String {
+    match name {
+        MethodName::Syn => "cannot ask by syn, which needs CAP_NET_RAW: run with sudo, or use \
+                            --method quiet, which needs none"
+            .to_owned(),
+        _ => format!("cannot ask by {}", name.name()),
+    }
+}

@@ -1,0 +1,178 @@
+//! All targets at once.
+
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use portolan_probe::{
+    Finding, Method, Session,
+    space::{Order, Permutation, Shard},
+};
+use portolan_sys::clock;
+
+use super::{
+    ProbeArgs, Targets, method, pace, plan,
+    progress::Progress,
+    report::{Found, Report, Start, Summary, Verdicts},
+    resume::{self, Beginning, Identity, Keeper},
+    stop::Stop,
+};
+
+/// Checks that are added between two looks at what came.
+const ADDED_AT_ONCE: usize = 4096;
+/// So many findings are told in order, at the end.
+const HELD_MAX: u64 = 1024;
+/// How soon a request to end is noticed.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Asks about every target and reports what it finds.
+///
+/// # Errors
+/// When nothing can be asked or heard, or a report cannot be written.
+pub fn run(args: &ProbeArgs, targets: &Targets) -> anyhow::Result<ExitCode> {
+    let identity = Identity {
+        targets: targets.written.clone(),
+        ports: targets.ports.to_string(),
+        checks: targets.space.len(),
+        shard: args.shard.unwrap_or(Shard::WHOLE).to_string(),
+    };
+    let beginning = beginning(args, &identity)?;
+    let report = super::report(args, beginning.position > 0)?;
+    let stop = Stop::listen().context("cannot listen for signals")?;
+    let mut order = order(args, targets, beginning.seed);
+    order.resume_at(beginning.position.max(order.position()));
+    let method = method::open_for(order.remaining(), args.method.method())?;
+    let progress = Progress::new(order.remaining());
+    let keeper = Keeper::new(args.resume.clone(), identity, beginning);
+    let session = Session::new(method, plan(args), pace(args)).insistent();
+    let verdicts = beginning.verdicts;
+    let held = (order.remaining() <= HELD_MAX).then(Vec::new);
+    Sweep { targets, session, order, report, progress, keeper, verdicts, held, stop }.run()
+}
+
+fn beginning(args: &ProbeArgs, identity: &Identity) -> anyhow::Result<Beginning> {
+    let resumed = match &args.resume {
+        Some(file) => resume::read(file, identity, args.seed)?,
+        None => None,
+    };
+    // Few targets are asked in the order in which they were given.
+    let seed = args.seed.unwrap_or_else(|| clock::now_ms() ^ u64::from(std::process::id()) << 32);
+    Ok(resumed.unwrap_or(Beginning { seed, position: 0, verdicts: Verdicts::default() }))
+}
+
+fn order(args: &ProbeArgs, targets: &Targets, seed: u64) -> Order {
+    let permutation = Permutation::new(targets.space.len(), seed);
+    Order::new(permutation, args.shard.unwrap_or(Shard::WHOLE))
+}
+
+/// A sweep under way.
+struct Sweep<'a> {
+    targets: &'a Targets,
+    session: Session<Box<dyn Method + Send>>,
+    order: Order,
+    report: Report,
+    progress: Progress,
+    keeper: Keeper,
+    verdicts: Verdicts,
+    /// Findings that are told in the order of their targets, where they are few.
+    held: Option<Vec<(Finding, u64)>>,
+    stop: Stop,
+}
+
+impl Sweep<'_> {
+    fn run(mut self) -> anyhow::Result<ExitCode> {
+        let ports = self.targets.ports.iter().collect::<Vec<_>>();
+        self.report.begin(&Start {
+            command_line: &std::env::args().collect::<Vec<_>>().join(" "),
+            started_ms: clock::now_ms(),
+            method: self.session.method().name(),
+            checks: self.order.remaining(),
+            addresses: self.targets.space.addresses(),
+            ports: &ports,
+        })?;
+        let started = Instant::now();
+        let done = self.ask_all();
+        // Whatever happened, what was found so far is told, and kept.
+        let is_complete = done.is_ok() && self.order.remaining() == 0;
+        self.progress.clear();
+        self.tell_held()?;
+        self.report.end(&Summary {
+            verdicts: self.verdicts,
+            counts: self.session.counts(),
+            forged: self.session.method().noise().forged,
+            took: started.elapsed(),
+            ended_ms: clock::now_ms(),
+            is_complete,
+        })?;
+        if is_complete {
+            self.keeper.remove()?;
+        } else {
+            self.keeper.write(self.verdicts)?;
+        }
+        done?;
+        let all_open = is_complete && self.verdicts.all_open();
+        Ok(if all_open { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+
+    fn ask_all(&mut self) -> anyhow::Result<()> {
+        loop {
+            let is_full = self.add();
+            let wait = self.session.turn().context("cannot ask any more")?;
+            while let Some((number, finding)) = self.session.next() {
+                self.keeper.finish(number, self.order.position());
+                self.tell(finding)?;
+            }
+            self.keeper.write_sometimes(self.verdicts)?;
+            self.progress.tell(self.verdicts);
+            let has_more = self.order.remaining() > 0 && !self.stop.is_asked();
+            if self.session.is_idle() && !has_more {
+                return Ok(());
+            }
+            if is_full || !has_more {
+                let wait = wait.unwrap_or(PATIENCE).min(PATIENCE);
+                self.session.wait(Some(wait)).context("cannot wait for answers")?;
+            }
+        }
+    }
+
+    /// Adds checks; whether there is no room for more.
+    fn add(&mut self) -> bool {
+        if self.stop.is_asked() {
+            return true;
+        }
+        for _ in 0..self.session.room().min(ADDED_AT_ONCE) {
+            let Some((position, index)) = self.order.next() else { break };
+            let Some(target) = self.targets.space.get(index) else { break };
+            let number = self.keeper.add(position);
+            self.session.add(target, number);
+        }
+        self.session.room() == 0
+    }
+
+    fn tell(&mut self, finding: Finding) -> anyhow::Result<()> {
+        self.verdicts.add(finding.verdict);
+        let now_ms = clock::now_ms();
+        match &mut self.held {
+            Some(held) => {
+                held.push((finding, now_ms));
+                Ok(())
+            }
+            None => self.write(finding, now_ms),
+        }
+    }
+
+    fn tell_held(&mut self) -> anyhow::Result<()> {
+        let mut held = self.held.take().unwrap_or_default();
+        held.sort_by_key(|(finding, _)| finding.target);
+        held.into_iter().try_for_each(|(finding, at_ms)| self.write(finding, at_ms))
+    }
+
+    fn write(&mut self, finding: Finding, at_ms: u64) -> anyhow::Result<()> {
+        let name = self.targets.names.get(&finding.target.ip()).map(String::as_str);
+        let found = Found { finding, name, at_ms };
+        let Self { progress, report, .. } = self;
+        progress.aside(|| report.finding(&found)).context("cannot write what was found")
+    }
+}
