@@ -1,6 +1,7 @@
 //! Which method each job will use here.
 
 use portolan_flow::Transport;
+use portolan_probe as probe;
 use portolan_sockets::{
     Hidden, Method, MethodName, Owners, Place, Query, Snapshot, SnapshotOptions, Source, Wish,
     choose, hidden_processes, open, places,
@@ -16,12 +17,13 @@ pub fn find() -> Vec<Finding> {
     findings.extend(owners());
     findings.push(namespaces());
     findings.push(map(&findings));
+    findings.extend(probes());
     findings
 }
 
 /// Whether every job that needs a method has one.
 pub fn all_can_be_done(findings: &[Finding]) -> bool {
-    ["sockets", "map"].iter().all(|job| {
+    ["sockets", "map", "probe"].iter().all(|job| {
         findings.iter().any(|finding| finding.topic == *job && finding.status == Status::Ok)
     })
 }
@@ -69,6 +71,36 @@ fn advice_for(method: MethodName) -> &'static str {
         }
         MethodName::Procfs => "mount /proc",
     }
+}
+
+/// The ways to ask whether a port is open, in the order in which they are tried; those that nobody
+/// has to fall back to are not.
+fn probes() -> Vec<Finding> {
+    let asking = [
+        (probe::MethodName::Syn, "own segments: three packets, fastest"),
+        (probe::MethodName::Quiet, "handshakes that are reset before the server accepts"),
+    ];
+    let mut chosen = false;
+    let mut findings = Vec::new();
+    for (method, what) in asking {
+        findings.push(match probe::open(method, probe::SynSettings::default()) {
+            Ok(_) => {
+                let status = if chosen { Status::Available } else { Status::Ok };
+                chosen = true;
+                Finding::new("probe", method.name(), status, what)
+            }
+            Err(error) => {
+                let refused = error.to_string();
+                Finding::new("probe", method.name(), Status::Refused, refused).advise(match method {
+                    probe::MethodName::Syn => {
+                        "run as root, or grant CAP_NET_RAW; quiet is used instead"
+                    }
+                    _ => "raise the limit of descriptors (ulimit -n)",
+                })
+            }
+        });
+    }
+    findings
 }
 
 /// What is taken where no method is named, and why not a faster one.
