@@ -7,15 +7,12 @@
 mod capture;
 mod checks;
 mod count;
+mod place;
 mod published;
 
-use std::net::{Ipv4Addr, SocketAddrV4};
-
-use crate::{
-    Contestant, Error, Listen, Program, Scenario, scenario,
-    world::{self, Scenery, Stage, link},
-};
-use checks::{Checks, Target, Task};
+use crate::{Contestant, Error, Program, Scenario, scenario};
+use checks::{Checks, Task};
+use place::{CLOSED_PORT, OPEN_PORT, Place, Target};
 
 pub use count::Count;
 pub use published::{Published, published};
@@ -24,14 +21,14 @@ pub use published::{Published, published};
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
     /// This program, with the arguments that make it call [`crate::listen()`] when those of
-    /// [`Listen::to_args`] follow.
+    /// [`crate::Listen::to_args`] follow.
     pub listen: Program,
     /// The same for [`published()`] and [`Published::to_args`].
     pub published: Program,
     /// The same for `portolan probe` and its flags.
     pub probe: Program,
-    /// What leaves thousands of connections in TIME-WAIT takes part up to this many checks; always
-    /// if `None`.
+    /// What is slow when thousands of connections are in TIME-WAIT takes part up to this many
+    /// checks; always if `None`.
     pub slow_peers_max: Option<u64>,
 }
 
@@ -39,7 +36,7 @@ pub struct ProbeOptions {
 #[derive(Clone, Debug)]
 pub struct Probe {
     options: ProbeOptions,
-    stage: Stage,
+    place: Place,
 }
 
 impl Probe {
@@ -55,7 +52,8 @@ impl Probe {
     /// The scenario with these options.
     #[must_use]
     pub fn new(options: ProbeOptions) -> Self {
-        Self { options, stage: Stage::default() }
+        let place = Place::new(options.listen.clone());
+        Self { options, place }
     }
 
     /// The contestants of `task`: this program in all its ways, then the published one.
@@ -66,8 +64,11 @@ impl Probe {
             task,
             program: self.options.probe.clone(),
             method: Some(method),
-            stage: self.stage.clone(),
-            size_max: self.options.slow_peers_max.filter(|_| method == "connect"),
+            place: self.place.clone(),
+            size_max: self
+                .options
+                .slow_peers_max
+                .filter(|_| (task.name, method) == ("open", "connect")),
         });
         let published = Checks {
             name: task.baseline.to_owned(),
@@ -75,7 +76,7 @@ impl Probe {
             task,
             program: self.options.published.clone(),
             method: None,
-            stage: self.stage.clone(),
+            place: self.place.clone(),
             size_max: None,
         };
         own.chain([published]).collect()
@@ -105,35 +106,10 @@ impl Scenario for Probe {
     }
 
     fn prepare(&self, _size: u64) -> Result<Box<dyn scenario::World>, Error> {
-        world::enter_fresh()?;
-        link::widen_backlog();
-        link::without_ipv6();
-        link::batch("ip", &silence())?;
-        let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, OPEN_PORT);
-        self.stage.open(&self.options.listen, &Listen { address, ticks: Vec::new() })?;
-        Ok(Box::new(Scenery(self.stage.clone())))
+        self.place.renew()?;
+        Ok(self.place.scenery())
     }
 }
-
-/// A network whose other side takes everything and answers nothing: frames for an address that no
-/// device has are dropped where they arrive. A route that drops would tell the sender.
-fn silence() -> Vec<String> {
-    let device = checks::SILENT_DEVICE;
-    let (source, target) = (checks::SILENT_SOURCE, checks::SILENT_TARGET);
-    vec![
-        format!("link add {device} type veth peer name nobody"),
-        format!("address add {source}/24 dev {device}"),
-        "link set nobody up".to_owned(),
-        format!("link set {device} up"),
-        format!("neighbour replace {target} lladdr 02:00:00:00:99:99 dev {device} nud permanent"),
-    ]
-}
-
-/// Where the server listens, at every address.
-const OPEN_PORT: u16 = 80;
-
-/// Where nobody does.
-const CLOSED_PORT: u16 = 81;
 
 const TASKS: [Task; 3] = [
     Task {

@@ -100,9 +100,8 @@ fn check(lane: &Lane) {
     };
     let (checks, packets) = match (lane.task, lane.is_own) {
         ("open", false) => (CHECKS, 3.0..=3.0),
-        // The server's end and its acknowledgement of ours may be one segment or two, and what
-        // comes after the reset of a connection that was closed is another.
-        ("open", true) => (CHECKS, 6.0..=8.0),
+        // The server's end acknowledges ours, unless it comes late.
+        ("open", true) => (CHECKS, 6.0..=7.0),
         ("refused", _) => (CHECKS, 2.0..=2.0),
         _ => (1, 1.0..=1.0),
     };

@@ -26,5 +26,7 @@ pub use method::{Answer, Asked, Id, Method, Noise};
 pub use pacer::{Pace, Pacer};
 pub use plan::{ATTEMPTS_MAX, Plan};
 pub use session::Session;
+#[cfg(fuzzing)]
+pub use syn::fuzzing;
 pub use syn::{Syn, SynSettings};
 pub use verdict::{Evidence, Finding, MethodName, Reason, Verdict};

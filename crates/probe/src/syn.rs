@@ -2,6 +2,8 @@
 
 mod filter;
 mod flights;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod hear;
 mod outgoing;
 mod ports;

@@ -5,7 +5,7 @@ mod world;
 
 use std::{
     net::{IpAddr, SocketAddr},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use portolan_probe::{Evidence, Finding, MethodName, Pace, Plan, Probe, Reason, Session, Verdict};
@@ -56,7 +56,7 @@ fn this_host_itself() {
         for way in Way::ALL {
             let mut session = way.session(Plan::new(PATIENT, 2));
             // Loopback, the other end of the link, and this end of it.
-            for address in ["127.0.0.1", "127.9.9.9", "::1", "10.78.0.2", "fd78::2", "10.78.0.1"] {
+            for address in ["127.0.0.1", "127.9.9.9", "::1", "10.78.0.2", "fd78::2", "10.78.0.1", "0.0.0.0", "::"] {
                 let address = address.parse().unwrap();
                 let finding = check(&mut session, SocketAddr::new(address, 80));
                 assert_eq!(said(&finding), OPEN, "{way}: {finding:?}");
@@ -314,19 +314,26 @@ fn segments_per_open_port_are_six_four_three_and_three() {
                 let server = listener(target);
                 let mut probe = Probe::open(name).expect("needs root, for raw sockets");
                 let (before, passive) = (packets_sent("lo"), tcp_counter("PassiveOpens"));
-                let mut accepted = 0;
+                let (mut accepted, mut late) = (0, 0);
                 for _ in 0..CHECKS {
+                    let asked_at = Instant::now();
                     let finding = probe.check(target, PATIENT).unwrap();
                     assert_eq!((said(&finding), finding.attempts), (OPEN, 1), "{name:?}");
                     accepted += u64::from(accepts(&server));
+                    // The least time that an acknowledgement is held back (TCP_DELACK_MIN): a FIN
+                    // that is answered by another one later than that is acknowledged apart.
+                    late += u64::from(asked_at.elapsed() >= Duration::from_millis(40));
                 }
+                let late = if name == MethodName::Connect { late } else { 0 };
                 let is_quiet = matches!(name, MethodName::Quiet | MethodName::Syn);
                 let expected = if is_quiet { 0 } else { CHECKS };
                 // What says farewell may take a moment; afterwards nothing follows.
                 until("all segments", || packets_sent("lo") - before >= CHECKS * segments);
                 // Twice as long as an acknowledgement is held back (TCP_DELACK_MAX).
                 std::thread::sleep(Duration::from_millis(400));
-                assert_eq!(packets_sent("lo") - before, CHECKS * segments, "{name:?} {address}");
+                let sent = packets_sent("lo") - before;
+                let exactly = CHECKS * segments;
+                assert!((exactly..=exactly + late).contains(&sent), "{name:?} {address}: {sent}");
                 assert!(!accepts(&server), "{name:?}");
                 assert_eq!(accepted, expected, "{name:?}");
                 assert_eq!(tcp_counter("PassiveOpens") - passive, expected, "{name:?}");

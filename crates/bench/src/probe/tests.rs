@@ -33,8 +33,7 @@ fn only_what_fills_the_table_of_connections_is_left_out_of_large_sizes() {
         let absent = contestants.iter().filter(|one| one.absent(size).is_some());
         absent.map(|one| one.name().to_owned()).collect()
     };
-    let slow = left_out(Some(20_000), 20_001);
-    assert_eq!(slow, ["portolan probe connect (open)", "portolan probe connect (refused)"]);
+    assert_eq!(left_out(Some(20_000), 20_001), ["portolan probe connect (open)"]);
     assert_eq!(left_out(Some(20_000), 20_000), [""; 0]);
     assert_eq!(left_out(None, 1_000_000), [""; 0]);
 }

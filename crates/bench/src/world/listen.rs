@@ -1,14 +1,16 @@
 //! The server of the worlds in which ports are checked.
 
 use std::{
-    io::{self, BufRead, Write},
+    io::{self, BufRead, Read, Write},
     net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{
+    AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt, sockopt::Timeout,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, read::cpu_time};
@@ -18,6 +20,9 @@ const READY: &str = "ready";
 
 /// The kernel takes it down to `net.core.somaxconn`.
 const BACKLOG: i32 = 65_535;
+
+/// Who neither sends nor closes is waited for this long.
+const CLIENT_TIME_MAX: Duration = Duration::from_millis(100);
 
 /// Between two datagrams of [`Listen::ticks`].
 const TICK: Duration = Duration::from_millis(100);
@@ -42,7 +47,7 @@ pub struct Listen {
 /// What the server has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Served {
-    /// Connections that were accepted, and closed at once.
+    /// Connections that were accepted, and closed when their clients closed them.
     pub accepted: u64,
     /// CPU time of the process, microseconds.
     pub cpu_us: u64,
@@ -63,7 +68,8 @@ impl Listen {
     }
 }
 
-/// Accepts connections at `plan.address` and closes them. Writes `ready`; then, for each line that
+/// Accepts connections at `plan.address`, one at a time, and closes them after their clients.
+/// Writes `ready`; then, for each line that
 /// `asked` has, and once more at its end, which ends this: what was done so far, as JSON.
 ///
 /// # Errors
@@ -93,6 +99,8 @@ fn listener(address: SocketAddrV4) -> io::Result<TcpListener> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, tcp)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
+    // What is accepted inherits it.
+    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(CLIENT_TIME_MAX))?;
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, BACKLOG)?;
     Ok(TcpListener::from(socket))
@@ -101,10 +109,13 @@ fn listener(address: SocketAddrV4) -> io::Result<TcpListener> {
 fn accept_all(listener: &TcpListener, accepted: &AtomicU64, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match listener.accept() {
-            Ok(_) => {
+            Ok((mut connection, _)) => {
                 accepted.fetch_add(1, Ordering::Relaxed);
+                // As any server, which waits for a request: it closes after the client, never
+                // before. That decides how many packets there are.
+                let _ = connection.read(&mut [0; 64]);
             }
-            // Out of descriptors, or a connection that is no more: neither lasts.
+            // Nobody came for a while, or a connection that is no more.
             Err(_) => thread::yield_now(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use crate::{
@@ -10,44 +10,33 @@ use crate::{
     world::{Listen, Part, Served},
 };
 
-/// The server of the world and how often it was used; shared by the scenario and its contestants.
+/// The server of the world; shared by the scenario and its contestants.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stage(Arc<Mutex<Scene>>);
-
-#[derive(Debug, Default)]
-struct Scene {
-    server: Option<Part>,
-    turns: u32,
-}
+pub(crate) struct Stage(Arc<Mutex<Option<Part>>>);
 
 impl Stage {
-    /// Starts the server `plan` in the network namespace of the calling thread. `own` is a program
-    /// that calls [`crate::listen()`] when [`Listen::to_args`] follows its own arguments.
+    /// Starts the server `plan` in the network namespace of the calling thread, in the place of the
+    /// one before, if there is one. `own` is a program that calls [`crate::listen()`] when
+    /// [`Listen::to_args`] follows its own arguments.
     pub(crate) fn open(&self, own: &Program, plan: &Listen) -> Result<(), Error> {
         let mut server = Part::start(&own.clone().with(plan.to_args()))?;
         server.wait_for(Listen::ready()).map_err(|said| Error::Server { said })?;
-        *self.scene() = Scene { server: Some(server), turns: 0 };
+        let before = self.server().replace(server);
+        drop(before);
         Ok(())
-    }
-
-    /// A number that no other turn in this world has.
-    pub(crate) fn turn(&self) -> u32 {
-        let mut scene = self.scene();
-        scene.turns += 1;
-        scene.turns
     }
 
     /// What the server has done so far; connections that are on their way are waited for.
     pub(crate) fn served(&self) -> Result<Served, Error> {
-        let mut scene = self.scene();
-        let server = scene.server.as_mut().ok_or_else(|| io::Error::other("there is none"));
+        let mut server = self.server();
+        let server = server.as_mut().ok_or_else(|| io::Error::other("there is none"));
         server
             .and_then(Part::ask)
             .and_then(|line| serde_json::from_str(&line).map_err(io::Error::from))
             .map_err(Error::system("ask the server what it accepted"))
     }
 
-    fn scene(&self) -> std::sync::MutexGuard<'_, Scene> {
+    fn server(&self) -> MutexGuard<'_, Option<Part>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,7 +48,7 @@ impl scenario::World for Scenery {}
 
 impl Drop for Scenery {
     fn drop(&mut self) {
-        let server = self.0.scene().server.take();
+        let server = self.0.server().take();
         drop(server);
     }
 }

@@ -175,7 +175,14 @@ impl Simulator {
     fn progress(&self) -> (u64, u64, u64, usize, usize, usize) {
         let queued = self.batch.asked.iter().map(VecDeque::len).sum();
         let concluded = self.findings.len() + self.batch.concluded.len();
-        (self.packets, self.added, self.batch.counts.asked, queued, self.batch.again.len(), concluded)
+        (
+            self.packets,
+            self.added,
+            self.batch.counts.asked,
+            queued,
+            self.batch.again.len(),
+            concluded,
+        )
     }
 
     fn add(&mut self) {

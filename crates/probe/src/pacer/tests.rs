@@ -121,7 +121,12 @@ fn a_path_where_one_in_ten_answers_is_grown_on_and_one_in_fifty_is_not() {
         let path = Path { answered, ..Path::CLEAN };
         let mut pacer = Pacer::new(FAST, Duration::ZERO);
         let rates = travel(&mut pacer, path, Duration::ZERO, SECOND);
-        assert_eq!(rates.last().is_some_and(|&rate| rate > 2.0 * START), grows, "{:?}", worst(&rates));
+        assert_eq!(
+            rates.last().is_some_and(|&rate| rate > 2.0 * START),
+            grows,
+            "{:?}",
+            worst(&rates)
+        );
     }
 }
 
@@ -214,7 +219,10 @@ fn numbers_that_are_no_rates_do_no_harm() {
                     }
                 }
                 let ready_at = pacer.ready_at();
-                assert!(ready_at >= now || pacer.credit >= 1.0, "{pace:?}: {ready_at:?} at {now:?}");
+                assert!(
+                    ready_at >= now || pacer.credit >= 1.0,
+                    "{pace:?}: {ready_at:?} at {now:?}"
+                );
                 assert!(pacer.per_second() > 0.0 && pacer.credit.is_finite(), "{pacer:?}");
             }
         }

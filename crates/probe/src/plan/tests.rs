@@ -26,7 +26,10 @@ fn timeout_and_retries_are_brought_into_their_bounds() {
     let plan = Plan::new(Duration::MAX, u8::MAX);
     assert_eq!((plan.timeout(), plan.attempts()), (Duration::from_secs(3600), ATTEMPTS_MAX));
     let least = Plan::new(Duration::ZERO, 0);
-    assert_eq!((least.timeout(), least.attempts(), least.wait(0)), (Duration::ZERO, 1, least.timeout()));
+    assert_eq!(
+        (least.timeout(), least.attempts(), least.wait(0)),
+        (Duration::ZERO, 1, least.timeout())
+    );
 }
 
 proptest! {

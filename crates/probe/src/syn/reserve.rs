@@ -13,7 +13,7 @@ use rustix::{
 
 use super::ports::Ports;
 
-/// Blocks that are tried before giving up.
+/// Blocks that are tried before a smaller one will do.
 const TRIES: usize = 64;
 
 /// A block of ports that is bound, on every address, by sockets that neither listen nor connect.
@@ -26,31 +26,46 @@ pub struct Reservation {
 
 impl Reservation {
     /// Reserves `count` ports, rounded up to a power of two, in the range that the kernel takes
-    /// ephemeral ports from; `start` says where to begin to look.
+    /// ephemeral ports from; fewer where so many in a row are not free. `start` says where to
+    /// begin to look.
     ///
     /// # Errors
-    /// `EADDRINUSE` where no block is free, `EMFILE` without descriptors.
+    /// `EADDRINUSE` where no port is free, `EMFILE` without descriptors.
     pub fn new(count: u16, start: u16) -> io::Result<Self> {
-        let count = count.clamp(1, 1024).next_power_of_two();
-        let (low, high) = ephemeral_range();
+        let mut count = count.clamp(1, 1024).next_power_of_two();
         let reserved = Reserved::read();
+        loop {
+            if let Some(found) = Self::find(count, start, &reserved)? {
+                return Ok(found);
+            }
+            // Connections that are over keep their ports for a minute (TIME-WAIT): where there
+            // are many, no large block is free.
+            if count == 1 {
+                return Err(Errno::ADDRINUSE.into());
+            }
+            count /= 2;
+        }
+    }
+
+    fn find(count: u16, start: u16, reserved: &Reserved) -> Result<Option<Self>, Errno> {
+        let (low, high) = ephemeral_range();
         let blocks = (u32::from(high) + 1) / u32::from(count);
         let first_block = u32::from(low).div_ceil(u32::from(count));
         let span = blocks.saturating_sub(first_block).max(1);
-        // What is reserved costs no try.
-        let free = (0..span).filter_map(|step| {
+        for step in 0..u32::from(TRIES) {
             let block = first_block + (u32::from(start) + step) % span;
-            let first = u16::try_from(block * u32::from(count)).ok()?;
-            Some(Ports { first, count }).filter(|&ports| !reserved.touches(ports))
-        });
-        for ports in free.take(TRIES) {
+            let Ok(first) = u16::try_from(block * u32::from(count)) else { continue };
+            let ports = Ports { first, count };
+            if reserved.touches(ports) {
+                continue;
+            }
             match bind_all(ports) {
-                Ok(bound) => return Ok(Self { ports, _bound: bound }),
+                Ok(bound) => return Ok(Some(Self { ports, _bound: bound })),
                 Err(Errno::ADDRINUSE) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
-        Err(Errno::ADDRINUSE.into())
+        Ok(None)
     }
 
     /// The ports.

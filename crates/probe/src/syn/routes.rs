@@ -8,12 +8,15 @@ mod netlink;
 use std::{
     collections::HashMap,
     io,
-    net::IpAddr,
+    net::{IpAddr, Ipv4Addr},
     time::Duration,
 };
 
 use netlink::Questions;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{
+    io::Errno,
+    time::{ClockId, clock_gettime},
+};
 
 /// How long what the kernel said is taken for granted.
 const FRESH: Duration = Duration::from_secs(1);
@@ -61,6 +64,10 @@ impl Routes {
 
     /// The way to `target`; `errno` if there is none.
     pub fn to(&mut self, target: IpAddr, zone: u32) -> Result<Route, i32> {
+        // Nobody connects to many hosts at once (`tcp_v4_connect` in net/ipv4/tcp_ipv4.c).
+        if is_group(target) {
+            return Err(Errno::NETUNREACH.raw_os_error());
+        }
         if now().saturating_sub(self.known_at) > FRESH {
             self.refresh();
         }
@@ -105,6 +112,11 @@ fn now() -> Duration {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// Whether no route has to be looked at to see that this is more than one host.
+fn is_group(target: IpAddr) -> bool {
+    target.is_multicast() || target == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
 /// An address of either family on one line: IPv4 as IPv4-mapped IPv6.

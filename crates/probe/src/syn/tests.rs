@@ -32,10 +32,7 @@ pub(super) fn no_flights() -> Flights {
 pub(super) fn both() -> [(SocketAddr, IpAddr); 2] {
     [
         (SocketAddr::from(([192, 0, 2, 7], 443)), IpAddr::from([198, 51, 100, 1])),
-        (
-            SocketAddr::new("2001:db8::7".parse().unwrap(), 443),
-            "2001:db8:1::1".parse().unwrap(),
-        ),
+        (SocketAddr::new("2001:db8::7".parse().unwrap(), 443), "2001:db8:1::1".parse().unwrap()),
     ]
 }
 

@@ -67,7 +67,7 @@ pub fn set(name: &str, value: &str) {
 /// The far namespace, at the other end of a link: near is 10.78.0.1 and fd78::1, far is 2.
 ///
 /// From near there is a way to 10.77.0.0/16, 10.81.0.0/16, 10.82.0.0/16 and, of IPv6, fd77::/64,
-/// fd81::/32, fd82::/64, all by way of far, of which the hardware address is known; to nothing
+/// fd81::/16, fd82::/64, all by way of far, of which the hardware address is known; to nothing
 /// else.
 pub struct World {
     far: Sender<Box<dyn FnOnce() + Send>>,
@@ -109,7 +109,7 @@ impl World {
             "route add 10.81.0.0/16 via 10.78.0.2",
             "route add 10.82.0.0/16 via 10.78.0.2",
             "route add fd77::/64 via fd78::2",
-            "route add fd81::/32 via fd78::2",
+            "route add fd81::/16 via fd78::2",
             "route add fd82::/64 via fd78::2",
         ]);
         world

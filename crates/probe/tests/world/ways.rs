@@ -71,16 +71,18 @@ pub fn check_all<M: Method>(session: &mut Session<M>, targets: &[SocketAddr]) ->
         {
             assert!(session.add(target, token), "there was room");
         }
-        if session.is_idle() {
-            break;
-        }
         let wait = session.turn().unwrap();
         while let Some((token, finding)) = session.next() {
             let place = &mut findings[usize::try_from(token).unwrap()];
             assert_eq!(place.replace(finding), None, "said twice: {finding:?}");
         }
+        if session.is_idle() && next.peek().is_none() {
+            break;
+        }
         assert!(Instant::now() < deadline, "{:?}", session.counts());
-        session.wait(Some(wait.unwrap_or(PATIENCE).min(PATIENCE))).unwrap();
+        if !session.is_idle() {
+            session.wait(Some(wait.unwrap_or(PATIENCE).min(PATIENCE))).unwrap();
+        }
     }
     findings.into_iter().map(|finding| finding.expect("every check has a finding")).collect()
 }

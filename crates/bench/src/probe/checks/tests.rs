@@ -1,23 +1,7 @@
-use std::collections::HashSet;
+use std::time::Duration;
 
 use super::*;
-
-const OPEN: Target = Target::Loopback { port: 80 };
-
-#[test]
-fn no_two_turns_ask_the_same_address() {
-    let targets: HashSet<SocketAddrV4> = (0..50_000).map(|turn| OPEN.address(turn)).collect();
-    assert_eq!(targets.len(), 50_000);
-    assert!(targets.iter().all(|target| target.ip().is_loopback() && target.port() == 80));
-}
-
-#[test]
-fn a_silent_target_is_asked_a_few_times_only() {
-    let silent = Target::Silent { port: 80 };
-    assert_eq!([1, 10_000, 100_000].map(|size| silent.checks(size)), [1, 1, 10]);
-    assert_eq!(silent.checks(u64::MAX), 100);
-    assert_eq!(OPEN.checks(100_000), 100_000);
-}
+use crate::world::Served;
 
 #[test]
 fn figures_are_what_the_run_added() {

@@ -15,6 +15,9 @@ const TARGET_WIDTH_MIN: usize = 21;
 /// Longer targets push what follows to the right, in their line only.
 const TARGET_WIDTH_MAX: usize = 60;
 
+/// By so much the column of targets gets wider at least.
+const TARGET_WIDTH_STEP: usize = 8;
+
 /// `unreachable`.
 const STATE_WIDTH: usize = 11;
 
@@ -57,7 +60,11 @@ impl Table {
         cell.clear();
         target(found, &mut cell);
         let target_width = width(&cell);
-        self.target_width = self.target_width.max(target_width.min(TARGET_WIDTH_MAX));
+        if target_width > self.target_width {
+            // In steps, lest a column that gets wider with every line looks like none.
+            let width = target_width.next_multiple_of(TARGET_WIDTH_STEP);
+            self.target_width = width.min(TARGET_WIDTH_MAX);
+        }
         let target_bytes = cell.len();
         reason(found, &mut cell);
         let reason_width = width(&cell[target_bytes..]);

@@ -3,7 +3,9 @@ use std::net::IpAddr;
 use portolan_wire::tcp::Flags;
 
 use super::*;
-use crate::syn::tests::{PORTS, RST_ACK, Random, SYN_ACK, answer, icmp, packet, router, two_flights};
+use crate::syn::tests::{
+    PORTS, RST_ACK, Random, SYN_ACK, answer, icmp, packet, router, two_flights,
+};
 
 /// Runs a program as the kernel does (Documentation/networking/filter.rst): how many bytes it
 /// wants. A load beyond the packet ends it with 0. Only what the programs use is known here.
@@ -139,11 +141,8 @@ fn traffic_that_is_no_answer_stays_outside() {
     for (flight, is_v4) in [(v4, true), (v6, false)] {
         let all = |protocol: u8, upper: &[u8]| {
             let whole = packet(flight.target.ip(), flight.source, protocol, upper);
-            let raw = if is_v4 {
-                takes(&raw_v4(PORTS), &whole)
-            } else {
-                takes(&raw_v6(PORTS), upper)
-            };
+            let raw =
+                if is_v4 { takes(&raw_v4(PORTS), &whole) } else { takes(&raw_v6(PORTS), upper) };
             let ring = if is_v4 { packet_v4(PORTS) } else { packet_v6(PORTS) };
             (raw, takes(&ring, &whole))
         };
@@ -200,7 +199,11 @@ fn any_packet_is_taken_or_dropped_as_documented() {
     let mut counts = [0_u32; 6];
     for round in 0..200_000 {
         let flight = &both[round % 2];
-        let segment = answer(flight, Flags(random.byte()));
+        let mut segment = answer(flight, Flags(random.byte()));
+        if random.below(4) == 0 {
+            // As the type of an ICMP message.
+            segment[0] = [3, 11, 4, 127, 128][random.below(5)];
+        }
         let protocol = [6, 6, 6, 1, 58, 17][random.below(6)];
         let mut bytes = packet(flight.target.ip(), flight.source, protocol, &segment);
         // Some begin with the segment, as for a raw socket of IPv6.

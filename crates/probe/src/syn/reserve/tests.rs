@@ -140,11 +140,9 @@ fn ports_that_are_set_aside_for_a_service_are_left_alone() {
 #[test]
 fn odd_ranges_of_ephemeral_ports_are_no_trouble() {
     for range in ["65500 65535", "32769 32800", "1024 1024", "1024 65535", "65535 65535"] {
-        in_namespace(&[("ip_local_port_range", range)], || {
-            match Reservation::new(64, u16::MAX) {
-                Ok(reservation) => assert_eq!(reservation.ports().first % 64, 0, "{range}"),
-                Err(error) => assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{range}"),
-            }
+        in_namespace(&[("ip_local_port_range", range)], || match Reservation::new(64, u16::MAX) {
+            Ok(reservation) => assert_eq!(reservation.ports().first % 64, 0, "{range}"),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{range}"),
         });
     }
 }

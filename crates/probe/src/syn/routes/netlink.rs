@@ -11,7 +11,7 @@ use netlink_packet_route::{
     neighbour::{
         NeighbourAddress, NeighbourAttribute, NeighbourHeader, NeighbourMessage, NeighbourState,
     },
-    route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage},
+    route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType},
     rule::{RuleAttribute, RuleMessage},
 };
 use portolan_sys::netlink::NetlinkSocket;
@@ -59,6 +59,10 @@ impl Questions {
             }
         })?;
         let found = found.ok_or(Errno::NETUNREACH.raw_os_error())?;
+        // As connect(2) has it (`tcp_v4_connect` in net/ipv4/tcp_ipv4.c).
+        if found.header.kind == RouteType::Broadcast {
+            return Err(Errno::NETUNREACH.raw_os_error());
+        }
         let (mut source, mut interface, mut gateway) = (None, 0, None);
         for attribute in found.attributes {
             match attribute {

@@ -119,7 +119,8 @@ fn a_repeated_question_is_the_same_but_for_timestamp_and_checksum() {
         let tcp_at = first.len() - 40;
         let differing = (0..first.len()).filter(|&at| first[at] != again[at]);
         // The checksum is at 16; where the timestamp is, depends on the order of options.
-        let outside: Vec<_> = differing.filter(|at| !(tcp_at + 16..tcp_at + 18).contains(at)).collect();
+        let outside: Vec<_> =
+            differing.filter(|at| !(tcp_at + 16..tcp_at + 18).contains(at)).collect();
         assert_eq!(outside.len(), 1, "{outside:?}");
         let at = outside[0];
         assert_eq!(u16::from(again[at]), u16::from(first[at]) + 7);

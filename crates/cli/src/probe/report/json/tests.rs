@@ -52,3 +52,14 @@ fn only_open_ports_are_written_where_that_is_asked() {
         line.contains("\"state\":\"open\"") || line.contains("\"type\":\"summary\"")
     })));
 }
+
+#[test]
+fn every_field_is_in_the_document() {
+    let document = include_str!("../../../../../../docs/formats/probe.md");
+    for line in VECTOR.lines() {
+        let record: Value = serde_json::from_str(line).expect("JSON");
+        for field in record.as_object().expect("an object").keys() {
+            assert!(document.contains(&format!("`{field}`")), "{field}");
+        }
+    }
+}

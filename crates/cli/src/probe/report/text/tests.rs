@@ -37,7 +37,7 @@ fn columns_get_as_wide_as_what_came() {
     let targets = [(open("10.0.0.1:22"), None), (open("10.0.0.1:80"), Some(long.as_str()))];
     let text = written(Format::Text, Shown::Usual, (1, 0), &[targets[0], targets[1], targets[0]]);
     let at: Vec<_> = text.lines().map(|line| line.find("open")).collect();
-    assert_eq!(at, [None, Some(23), Some(46), Some(46)]);
+    assert_eq!(at, [None, Some(23), Some(50), Some(50)]);
     // What is too long moves its own line only.
     let long = "x".repeat(80);
     let targets = [(open("10.0.0.1:80"), Some(long.as_str())), (open("10.0.0.1:22"), None)];
@@ -100,8 +100,8 @@ fn the_end_says_what_came_of_it() {
     let rest = Summary { is_complete: false, forged: 1, ..few };
     let lines = summary(1_500, 5, &rest);
     assert_eq!(lines[0], format!("12 checks, 5 of them now, in 3.01 s (1/s): {counts}"));
-    let notes = "interrupted, 1,495 checks short of the end; 0.4 % of questions were lost and asked \
-                 again; 1 forged answer ignored";
+    let notes = "interrupted, 1,495 checks short of the end; \
+                 0.4 % of questions were lost and asked again; 1 forged answer ignored";
     assert_eq!(lines[1..], [notes]);
 }
 
