@@ -5,12 +5,13 @@
 //! the test, however the test ends. What cannot be tested here panics and says what is missing.
 //!
 //! Read in this order: `world.rs`, `place.rs`, `running.rs`, `programs.rs`, `peers.rs`,
-//! `live.rs`, `edges.rs`, `tcp.rs`, `screen.rs`, `wait.rs`, `random.rs`.
+//! `live.rs`, `edges.rs`, `probe.rs`, `tcp.rs`, `screen.rs`, `wait.rs`, `random.rs`.
 
 pub mod edges;
 pub mod live;
 pub mod peers;
 mod place;
+pub mod probe;
 mod programs;
 mod random;
 mod running;

@@ -90,6 +90,11 @@ impl Running {
         self.child.stdin.as_mut().expect("standard input is open")
     }
 
+    /// Ends its standard input.
+    pub fn close_stdin(&mut self) {
+        self.child.stdin = None;
+    }
+
     /// What it wrote to standard output so far.
     #[must_use]
     pub fn stdout(&self) -> String {

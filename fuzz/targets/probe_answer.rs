@@ -32,23 +32,62 @@ static EARS: LazyLock<Ears> = LazyLock::new(|| Ears::new(&TARGETS));
 
 fuzz_target!(|input: &[u8]| {
     let Some((&how, rest)) = input.split_first() else { return };
-    let (target, source) = TARGETS[usize::from(how & 3)];
+    let place = usize::from(how & 3);
+    let (target, source) = TARGETS[place];
     let is_cut = how & 4 != 0;
-    let mut bytes = rest.to_vec();
-    let way = match (how >> 3 & 3, target) {
-        (0, SocketAddr::V4(_)) => Way::V4,
-        (0, SocketAddr::V6(_)) => Way::V6,
-        (1, _) => Way::IcmpV6,
-        (2, _) => {
-            complete(&mut bytes, target.ip(), source);
-            Way::Segment(target.ip())
-        }
+    let (mut bytes, is_aimed) = (rest.to_vec(), how & 0x20 != 0);
+    let way = match how >> 3 & 3 {
+        0 if target.is_ipv4() => Way::V4,
+        0 => Way::V6,
+        1 => Way::IcmpV6,
+        2 => Way::Segment(target.ip()),
         _ => return proves_nothing(how, rest),
     };
-    for way in [way, Way::V4, Way::V6] {
+    if is_aimed {
+        bytes = aimed(place, way);
+        bytes.iter_mut().zip(rest).for_each(|(byte, change)| *byte ^= change);
+    }
+    if let Way::Segment(_) = way {
+        complete(&mut bytes, target.ip(), source);
+    }
+    for way in [way, Way::V4, Way::V6, Way::IcmpV6] {
         check(way, &bytes, is_cut);
     }
 });
+
+/// What would be believed: an answer, or an error that quotes our SYN.
+fn aimed(place: usize, way: Way) -> Vec<u8> {
+    let syn = EARS.syns().swap_remove(place);
+    let error = |kind: u8, code: u8| [&[kind, code, 0, 0, 0, 0, 0, 0], syn.as_slice()].concat();
+    match way {
+        Way::Segment(_) => {
+            let (source_port, sequence) = EARS.numbers()[place];
+            let mut segment = vec![0; 32];
+            segment[..2].copy_from_slice(&TARGETS[place].0.port().to_be_bytes());
+            segment[2..4].copy_from_slice(&source_port.to_be_bytes());
+            segment[8..12].copy_from_slice(&sequence.0.wrapping_add(1).to_be_bytes());
+            (segment[12], segment[13]) = (8 << 4, 0x12);
+            segment
+        }
+        Way::IcmpV6 => error(1, 3),
+        // Where the end is cut off, no checksum is looked at.
+        Way::V4 | Way::V6 => {
+            let header_bytes = syn.len() - 40;
+            let mut packet = syn[..header_bytes].to_vec();
+            let (field, protocol, kind, code) = if header_bytes == 20 {
+                (9, protocol::ICMPV4, 3, 1)
+            } else {
+                (6, protocol::ICMPV6, 1, 3)
+            };
+            packet[field] = protocol;
+            packet.extend(error(kind, code));
+            let long = 1000_u16.to_be_bytes();
+            let field = if header_bytes == 20 { 2 } else { 4 };
+            packet[field..field + 2].copy_from_slice(&long);
+            packet
+        }
+    }
+}
 
 /// Writes the checksum of a segment, which the fuzzer would never find.
 fn complete(segment: &mut [u8], source: IpAddr, destination: IpAddr) {

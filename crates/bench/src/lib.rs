@@ -13,10 +13,11 @@
 //! `world/hold.rs`, `world/listen.rs`, `world/stage.rs`, `world/link.rs`), which the scenarios
 //! share; the scenario `sockets.rs` with `peers.rs`; the scenario `snapshot.rs` with `read.rs` and
 //! `snapshot/own.rs`; the scenario `probe.rs` with `probe/count.rs`, `probe/place.rs`,
-//! `probe/checks.rs`, `probe/published.rs` and `probe/capture.rs`; the scenario `sweep.rs` with `sweep/network.rs`,
-//! `sweep/peers.rs`, `sweep/sweeper.rs`, `sweep/blocks.rs` and `sweep/found.rs`; then `report.rs`
-//! (`report/text.rs`, `report/figures.rs`, `report/table.rs`, `report/json.rs`, `report/csv.rs`,
-//! `report/svg.rs`, `report/html.rs`), `progress.rs` and `error.rs`.
+//! `probe/checks.rs`, `probe/published.rs` and `probe/capture.rs`; the scenario `sweep.rs` with
+//! `sweep/network.rs`, `sweep/peers.rs`, `sweep/sweeper.rs`, `sweep/blocks.rs` and
+//! `sweep/found.rs`; then `report.rs` (`report/text.rs`, `report/figures.rs`, `report/table.rs`,
+//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`, `report/html.rs`), `progress.rs` and
+//! `error.rs`.
 
 #![forbid(unsafe_code)]
 

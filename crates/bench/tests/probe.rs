@@ -100,8 +100,8 @@ fn check(lane: &Lane) {
     };
     let (checks, packets) = match (lane.task, lane.is_own) {
         ("open", false) => (CHECKS, 3.0..=3.0),
-        // The server's end acknowledges ours, unless it comes late.
-        ("open", true) => (CHECKS, 6.0..=7.0),
+        // The server's end acknowledges ours, unless it comes late: on a busy host there are more.
+        ("open", true) => (CHECKS, 6.0..=9.0),
         ("refused", _) => (CHECKS, 2.0..=2.0),
         _ => (1, 1.0..=1.0),
     };

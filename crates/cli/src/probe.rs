@@ -21,6 +21,9 @@ pub use args::{ProbeArgs, spelled_like_nmap};
 use report::{Format, Report, Shown, Sink};
 use targets::Targets;
 
+/// What failed when a report could not be written.
+const CANNOT_WRITE: &str = "cannot write what was found";
+
 /// Runs the subcommand.
 ///
 /// # Errors
@@ -31,7 +34,7 @@ pub fn run(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
     }
     let targets = Targets::read(args)?;
     if !args.i_own_these_networks {
-        owned::ensure_owned(&targets.space)?;
+        owned::ensure_owned(&targets)?;
     }
     match args.count {
         Some(count) => count::run(args, &targets, count),

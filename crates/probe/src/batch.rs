@@ -79,6 +79,8 @@ pub struct Batch {
     again: VecDeque<(u32, u32)>,
     /// By attempt: who was asked when, in order. An entry of which the check is over is stale.
     asked: [VecDeque<Asked>; ATTEMPTS_MAX as usize],
+    /// How many of those queues were ever used.
+    queues: u8,
     concluded: VecDeque<Concluded>,
     paused_until: Duration,
     counts: Counts,
@@ -117,6 +119,7 @@ impl Batch {
             fresh: VecDeque::with_capacity(capacity),
             again: VecDeque::new(),
             asked: Default::default(),
+            queues: 0,
             concluded: VecDeque::new(),
             paused_until: Duration::ZERO,
             counts: Counts::default(),
@@ -193,6 +196,16 @@ impl Batch {
         Some(Id(place))
     }
 
+    /// Adds a check of which the first question was asked already, at `at`. Returns its place, or
+    /// `None` when there is no room.
+    pub fn add_asked(&mut self, target: SocketAddr, token: u64, at: Duration) -> Option<Id> {
+        let id = self.add(target, token)?;
+        self.fresh.pop_back();
+        self.checks.get_mut(id.0 as usize)?.first_at = at;
+        self.record_question(id.0, at);
+        Some(id)
+    }
+
     /// The next question to ask now, if any. It counts as asked unless
     /// [`handle_busy`](Self::handle_busy) takes it back.
     pub fn poll_transmit(&mut self, now: Duration) -> Option<Transmit> {
@@ -214,21 +227,27 @@ impl Batch {
             None => self.fresh.pop_front()?,
         };
         let check = self.checks.get_mut(place as usize)?;
-        let attempt = check.attempts;
-        if attempt == 0 {
+        if check.attempts == 0 {
             check.first_at = now;
         }
+        let transmit = Transmit { id: Id(place), target: check.target, attempt: check.attempts };
+        self.record_question(place, now);
+        Some(transmit)
+    }
+
+    /// A question about the check at `place` was asked.
+    fn record_question(&mut self, place: u32, at: Duration) {
+        let Some(check) = self.checks.get_mut(place as usize) else { return };
+        let entry = Asked { at, place, generation: check.generation };
+        let Some(queue) = self.asked.get_mut(usize::from(check.attempts)) else { return };
         check.attempts += 1;
-        let entry = Asked { at: now, place, generation: check.generation };
-        let transmit = Transmit { id: Id(place), target: check.target, attempt };
-        let queue = self.asked.get_mut(usize::from(attempt))?;
         queue.push_back(entry);
+        self.queues = self.queues.max(check.attempts);
         // Behind a silent check, those that are over pile up; half of the entries are stale now.
         if queue.len() > 2 * self.checks.capacity() {
             queue.retain(|entry| is_current(&self.checks, entry.place, entry.generation));
         }
         self.counts.asked += 1;
-        Some(transmit)
     }
 
     /// The method could not ask the question that [`poll_transmit`](Self::poll_transmit) gave
@@ -275,7 +294,7 @@ impl Batch {
         let feedback = self.plan.wait(0) * 2;
         self.pacer.handle_time(now, feedback);
         let attempts = self.attempts();
-        for attempt in 0..ATTEMPTS_MAX {
+        for attempt in 0..self.queues {
             let wait = self.plan.wait(attempt);
             while let Some(entry) = self.asked[usize::from(attempt)].front().copied() {
                 let current = self.is_current(entry.place, entry.generation);
@@ -300,7 +319,7 @@ impl Batch {
     /// change anything.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
-        let due = (0..ATTEMPTS_MAX).zip(&self.asked).filter_map(|(attempt, queue)| {
+        let due = (0..self.queues).zip(&self.asked).filter_map(|(attempt, queue)| {
             queue.front().map(|entry| entry.at + self.plan.wait(attempt))
         });
         let waits = !self.again.is_empty() || !self.fresh.is_empty();
@@ -352,12 +371,12 @@ impl Batch {
     /// Forgets the entries of checks that are over, as far as they are the oldest: where targets
     /// answer, the queues stay as short as what is under way.
     fn drop_stale(&mut self) {
-        for attempt in 0..self.asked.len() {
-            while let Some(&Asked { place, generation, .. }) = self.asked[attempt].front() {
-                if self.is_current(place, generation) {
+        for queue in &mut self.asked[..usize::from(self.queues)] {
+            while let Some(&Asked { place, generation, .. }) = queue.front() {
+                if is_current(&self.checks, place, generation) {
                     break;
                 }
-                self.asked[attempt].pop_front();
+                queue.pop_front();
             }
         }
     }

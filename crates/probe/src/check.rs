@@ -1,11 +1,6 @@
 //! One check after the other, each waited for: for request paths and scripts.
 
-use std::{
-    io,
-    net::SocketAddr,
-    os::fd::BorrowedFd,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, os::fd::BorrowedFd, time::Duration};
 
 use crate::{
     Answer, Asked, Connecting, Finding, Id, Method, MethodName, Noise, Pace, Plan, Session, Syn,
@@ -82,7 +77,9 @@ impl Probe {
     /// When it can neither ask nor hear any more; trouble with the target is a verdict.
     pub fn check(&mut self, target: SocketAddr, deadline: Duration) -> io::Result<Finding> {
         self.session.set_plan(Plan::new(deadline, self.retries));
-        self.session.add(target, 0);
+        if let Some(finding) = self.session.ask_alone(target)? {
+            return Ok(finding);
+        }
         loop {
             let wait = self.session.turn()?;
             if let Some((_, finding)) = self.session.next() {
@@ -135,8 +132,7 @@ impl<M: Method + ?Sized> Method for Box<M> {
         (**self).noise()
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        (**self).as_fd()
+    fn pollable(&mut self) -> io::Result<BorrowedFd<'_>> {
+        (**self).pollable()
     }
 }
-

@@ -168,7 +168,8 @@ impl Method for Connecting {
     }
 
     fn capacity(&self) -> usize {
-        self.limit
+        // Each question takes a socket, and who is silent is asked again.
+        (self.limit / SOCKETS_PER_CHECK).max(1)
     }
 
     fn ask(&mut self, id: Id, target: SocketAddr, attempt: u8) -> Asked {
@@ -226,8 +227,8 @@ impl Method for Connecting {
         self.under_way.close_all(id);
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    fn pollable(&mut self) -> io::Result<BorrowedFd<'_>> {
+        Ok(self.epoll.as_fd())
     }
 }
 
@@ -314,6 +315,9 @@ fn errno_of(error: &io::Error) -> Errno {
 const SOCKETS: usize = 65_536;
 /// Descriptors that are left for the rest of the program.
 const RESERVE: usize = 64;
+/// Sockets that a silent check has by the end, as usually planned.
+const SOCKETS_PER_CHECK: usize = 3;
+
 /// How many events are fetched at once.
 const EVENTS: usize = 256;
 /// How many entries of an error queue are looked at: a handshake has one, or few.

@@ -82,6 +82,10 @@ pub trait Method: fmt::Debug {
         Noise::default()
     }
 
-    /// Readable when [`hear`](Self::hear) has something to hand over.
-    fn as_fd(&self) -> BorrowedFd<'_>;
+    /// What to wait for: readable when [`hear`](Self::hear) has something to hand over. It is the
+    /// same each time; asked for only where somebody waits, as answers of this host come at once.
+    ///
+    /// # Errors
+    /// `ENOMEM` or `ENOSPC`, where the kernel has no room for another.
+    fn pollable(&mut self) -> io::Result<BorrowedFd<'_>>;
 }

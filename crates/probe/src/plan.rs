@@ -13,6 +13,10 @@ pub const ATTEMPTS_MAX: u8 = 12;
 pub struct Plan {
     timeout: Duration,
     attempts: u8,
+    /// The first wait.
+    first: Duration,
+    /// The wait after the last question, which takes what division left over.
+    last: Duration,
 }
 
 impl Default for Plan {
@@ -27,7 +31,10 @@ impl Plan {
     #[must_use]
     pub fn new(timeout: Duration, retries: u8) -> Self {
         let timeout = timeout.min(Duration::from_secs(3600));
-        Self { timeout, attempts: retries.saturating_add(1).min(ATTEMPTS_MAX) }
+        let attempts = retries.saturating_add(1).min(ATTEMPTS_MAX);
+        let first = timeout / ((1 << attempts) - 1);
+        let last = timeout - first * ((1 << (attempts - 1)) - 1);
+        Self { timeout, attempts, first, last }
     }
 
     /// How many questions are asked of a target that does not answer.
@@ -48,12 +55,10 @@ impl Plan {
     /// Questions beyond the plan, which a lossy path asks for, wait as long as the first.
     #[must_use]
     pub fn wait(&self, attempt: u8) -> Duration {
-        let parts = (1_u32 << self.attempts) - 1;
-        let part = self.timeout / parts;
         match attempt {
-            last if last == self.attempts - 1 => self.timeout - part * ((1 << last) - 1),
-            beyond if beyond >= self.attempts => part,
-            early => part * (1 << early),
+            last if last == self.attempts - 1 => self.last,
+            beyond if beyond >= self.attempts => self.first,
+            early => self.first * (1 << early),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     io,
     net::SocketAddr,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::BorrowedFd,
     time::{Duration, Instant},
 };
 
@@ -13,7 +13,7 @@ use rustix::{
     time::Timespec,
 };
 
-use crate::{Asked, Batch, Counts, Finding, Method, Pace, Plan};
+use crate::{Answer, Asked, Batch, Counts, Finding, Id, Method, Pace, Plan};
 
 /// Questions that are asked before answers are looked at: so many that the cost of looking is
 /// shared, so few that answers do not pile up.
@@ -22,8 +22,8 @@ const ASKED_AT_ONCE: usize = 64;
 /// Many checks at once on the caller's thread.
 ///
 /// [`add`](Self::add) checks while there is [`room`](Self::room), then repeat:
-/// [`turn`](Self::turn), [`next`](Self::next) until there is none, and wait until the descriptor
-/// is readable or the time that `turn` returned has come; [`wait`](Self::wait) does that for
+/// [`turn`](Self::turn), [`next`](Self::next) until there is none, and wait until
+/// [`pollable`](Self::pollable) is readable or the time that `turn` returned has come; [`wait`](Self::wait) does that for
 /// callers without a loop of their own.
 #[derive(Debug)]
 pub struct Session<M> {
@@ -95,11 +95,43 @@ impl<M: Method> Session<M> {
         Ok(until.map(|until| until.saturating_sub(now)))
     }
 
+    /// Asks about one target and looks once whether the answer is there, as it is where the target
+    /// is this host. Otherwise the check goes on as one that was added. For sessions with room for
+    /// one check, which is not under way.
+    ///
+    /// # Errors
+    /// When the method can neither ask nor hear any more.
+    pub(crate) fn ask_alone(&mut self, target: SocketAddr) -> io::Result<Option<Finding>> {
+        /// The only place.
+        const ID: Id = Id(0);
+        let began = self.started.elapsed();
+        let mut answer = match self.method.ask(ID, target, 0) {
+            Asked::Answered(answer) => Some(answer),
+            Asked::Sent => None,
+            Asked::Busy => {
+                self.add(target, 0);
+                return Ok(None);
+            }
+        };
+        if answer.is_none() {
+            self.method.flush()?;
+            self.method.hear(&mut |_, heard| answer = answer.or(Some(heard)))?;
+        }
+        let Some(Answer { verdict, evidence, .. }) = answer else {
+            self.batch.add_asked(target, 0, began);
+            return Ok(None);
+        };
+        self.method.forget(ID);
+        let took = self.started.elapsed().saturating_sub(began);
+        let method = self.method.name();
+        Ok(Some(Finding { target, verdict, evidence, method, attempts: 1, took }))
+    }
+
     /// Waits until there may be something to hear, `at_most` that long; without a bound if `None`.
     ///
     /// # Errors
     /// The system call's error; a signal ends the wait without one.
-    pub fn wait(&self, at_most: Option<Duration>) -> io::Result<()> {
+    pub fn wait(&mut self, at_most: Option<Duration>) -> io::Result<()> {
         if self.batch.has_findings() {
             return Ok(());
         }
@@ -107,10 +139,19 @@ impl<M: Method> Session<M> {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),
         });
-        match poll(&mut [PollFd::from_borrowed_fd(self.as_fd(), PollFlags::IN)], time.as_ref()) {
+        match poll(&mut [PollFd::from_borrowed_fd(self.pollable()?, PollFlags::IN)], time.as_ref())
+        {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// What to wait for, in the caller's own loop: readable when a turn may bring something.
+    ///
+    /// # Errors
+    /// `ENOMEM` or `ENOSPC`, where the kernel has no room for another.
+    pub fn pollable(&mut self) -> io::Result<BorrowedFd<'_>> {
+        self.method.pollable()
     }
 
     /// What it counted so far.
@@ -152,11 +193,5 @@ impl<M: Method> Session<M> {
             }
         }
         asked
-    }
-}
-
-impl<M: Method> AsFd for Session<M> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.method.as_fd()
     }
 }

@@ -15,7 +15,7 @@ mod segment;
 
 use std::{
     io,
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
@@ -63,7 +63,8 @@ pub struct Syn {
     routes: Routes,
     /// Which of the two links a check uses.
     uses_ring: Vec<bool>,
-    poll: OwnedFd,
+    /// All of its sockets; none until somebody waits, since what is in it costs with each packet.
+    poll: Option<OwnedFd>,
     noise: Noise,
 }
 
@@ -74,18 +75,30 @@ impl Syn {
     /// `EPERM` without `CAP_NET_RAW`; `EMFILE` without descriptors; `EADDRINUSE` where no block of
     /// source ports is free.
     pub fn open(settings: SynSettings) -> io::Result<Self> {
-        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let raw = RawLink::open(flights(settings.ports)?)?;
         let ring = match settings.past_ip {
             true => Some(RingLink::open(flights(settings.ports)?)?),
             false => None,
         };
-        let descriptors = raw.descriptors().chain(ring.iter().flat_map(RingLink::descriptors));
-        for fd in descriptors {
+        let routes = Routes::open()?;
+        Ok(Self {
+            settings,
+            raw,
+            ring,
+            routes,
+            uses_ring: Vec::new(),
+            poll: None,
+            noise: Noise::default(),
+        })
+    }
+
+    fn epoll(&self) -> io::Result<OwnedFd> {
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let rings = self.ring.iter().flat_map(RingLink::descriptors);
+        for fd in self.raw.descriptors().chain(rings) {
             epoll::add(&poll, fd, EventData::new_u64(0), EventFlags::IN)?;
         }
-        let routes = Routes::open()?;
-        Ok(Self { settings, raw, ring, routes, uses_ring: Vec::new(), poll, noise: Noise::default() })
+        Ok(poll)
     }
 
     fn link(&mut self, id: Id, route: &Route, attempt: u8) -> Link<'_> {
@@ -118,6 +131,7 @@ impl Method for Syn {
     }
 
     fn ask(&mut self, id: Id, target: SocketAddr, attempt: u8) -> Asked {
+        let target = on_the_wire(target);
         let zone = match target {
             SocketAddr::V4(_) => 0,
             SocketAddr::V6(v6) => v6.scope_id(),
@@ -167,8 +181,13 @@ impl Method for Syn {
         self.noise
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.poll.as_fd()
+    fn pollable(&mut self) -> io::Result<BorrowedFd<'_>> {
+        let poll = match self.poll.take() {
+            Some(poll) => poll,
+            None => self.epoll()?,
+        };
+        let poll: &OwnedFd = self.poll.insert(poll);
+        Ok(poll.as_fd())
     }
 }
 
@@ -180,6 +199,17 @@ fn flights(ports: u16) -> io::Result<(Reservation, Flights)> {
     let reservation = Reservation::new(ports, u16::from_ne_bytes([random[16], random[17]]))?;
     let flights = Flights::new((word(0), word(8)), reservation.ports());
     Ok((reservation, flights))
+}
+
+/// As connect(2) has it: an IPv4-mapped address is IPv4, and no address is this host.
+fn on_the_wire(mut target: SocketAddr) -> SocketAddr {
+    let ip = match target.ip().to_canonical() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    target.set_ip(ip);
+    target
 }
 
 /// What follows from this host's refusal to send.

@@ -440,7 +440,7 @@ fn in_a_process_of_its_own() {
         limit_descriptors(100);
         let mut few = Connecting::new(MethodName::Quiet).unwrap();
         let room = 100 - 64 - descriptors().len();
-        assert_eq!(few.capacity(), room);
+        assert_eq!(few.capacity(), (room / 3).max(1), "each may take three sockets");
         for id in 0..room {
             assert_eq!(few.ask(Id(id as u32), silent, 0), Asked::Sent);
         }
@@ -531,7 +531,7 @@ fn answers(method: &mut Connecting, count: usize) -> Vec<(Id, Answer)> {
         let left = deadline.saturating_duration_since(Instant::now());
         assert!(!left.is_zero(), "{} of {count} answers", answers.len());
         let left = Timespec::try_from(left).unwrap();
-        poll(&mut [PollFd::new(&method.as_fd(), PollFlags::IN)], Some(&left)).unwrap();
+        poll(&mut [PollFd::new(&method.pollable().unwrap(), PollFlags::IN)], Some(&left)).unwrap();
         method.hear(&mut |id, answer| answers.push((id, answer))).unwrap();
     }
     answers

@@ -94,8 +94,7 @@ impl<const BYTES: usize> Outbox<BYTES> {
         let count = libc::c_uint::try_from(self.waiting.len()).unwrap_or(0);
         // SAFETY: `count` headers point at names and bytes of `self.waiting` and at `slices`, all
         // of which live, unmoved, until the call returns.
-        let sent =
-            unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+        let sent = unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
@@ -113,22 +112,23 @@ impl<const BYTES: usize> Parcel<BYTES> {
         let name = (&raw const self.destination).cast();
         let (bytes, len) = (self.bytes.as_ptr().cast(), self.len);
         // SAFETY: `len` bytes and the name's length are within what `self` owns.
-        let sent = unsafe {
-            libc::sendto(fd, bytes, len, libc::MSG_DONTWAIT, name, self.destination_len)
-        };
+        let sent =
+            unsafe { libc::sendto(fd, bytes, len, libc::MSG_DONTWAIT, name, self.destination_len) };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(1) }
     }
 
-    /// Receives one datagram; whether it was cut.
-    fn receive(&mut self, fd: RawFd) -> io::Result<bool> {
+    /// Receives one datagram, and who sent it if that `is_wanted`; whether it was cut.
+    fn receive(&mut self, fd: RawFd, is_wanted: bool) -> io::Result<bool> {
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-        self.destination_len = NAME_BYTES;
-        let (name, bytes) = (&raw mut self.destination, self.bytes.as_mut_ptr().cast());
-        // SAFETY: the kernel writes at most `BYTES` bytes to `bytes`, an address to `name` and its
-        // length behind the last pointer, all of which `self` owns.
-        let got = unsafe {
-            libc::recvfrom(fd, bytes, BYTES, flags, name.cast(), &raw mut self.destination_len)
+        let bytes = self.bytes.as_mut_ptr().cast();
+        self.destination_len = if is_wanted { NAME_BYTES } else { 0 };
+        let (name, name_len) = match is_wanted {
+            true => ((&raw mut self.destination).cast(), &raw mut self.destination_len),
+            false => (std::ptr::null_mut(), std::ptr::null_mut()),
         };
+        // SAFETY: the kernel writes at most `BYTES` bytes to `bytes`, and an address to `name` and
+        // its length behind the last pointer unless both are null; `self` owns all of them.
+        let got = unsafe { libc::recvfrom(fd, bytes, BYTES, flags, name, name_len) };
         let len = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
         self.len = len.min(BYTES);
         Ok(len > BYTES)
@@ -174,7 +174,7 @@ impl<const BYTES: usize> std::fmt::Debug for Inbox<BYTES> {
 /// A datagram that came.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// Who sent it; `None` where the address is not of IP.
+    /// Who sent it; `None` where the address is not of IP, or was not wanted.
     pub source: Option<SocketAddr>,
     /// What it holds.
     pub bytes: &'a [u8],
@@ -183,15 +183,16 @@ pub struct Received<'a> {
 }
 
 impl<const BYTES: usize> Inbox<BYTES> {
-    /// Receives one datagram, without waiting, where more are not expected.
+    /// Receives one datagram, without waiting, where more are not expected; its source only if
+    /// that `is_wanted`.
     ///
     /// # Errors
     /// `EAGAIN` where there is nothing; the socket's pending error, if it has one.
-    pub fn receive_one(&mut self, fd: impl AsFd) -> io::Result<Received<'_>> {
+    pub fn receive_one(&mut self, fd: impl AsFd, is_wanted: bool) -> io::Result<Received<'_>> {
         let [parcel, ..] = self.parcels.as_mut_slice() else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        let is_cut = parcel.receive(fd.as_fd().as_raw_fd())?;
+        let is_cut = parcel.receive(fd.as_fd().as_raw_fd(), is_wanted)?;
         Ok(parcel.received(is_cut))
     }
 

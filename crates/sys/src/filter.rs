@@ -34,3 +34,6 @@ pub fn attach(fd: impl AsFd, program: &[Instruction]) -> io::Result<()> {
     let program = libc::sock_fprog { len, filter: instructions.as_mut_ptr() };
     crate::option::set(fd.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,3 +35,6 @@ pub(crate) fn get<T: Plain>(fd: RawFd, level: i32, name: i32, value: &mut T) -> 
         unsafe { libc::getsockopt(fd, level, name, (&raw mut *value).cast(), &raw mut size) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+#[cfg(test)]
+mod tests;

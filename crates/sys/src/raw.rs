@@ -30,11 +30,11 @@ pub enum Upper {
     Icmp,
 }
 
-/// A raw socket, which does not wait. It sends packets that begin with the IP header, of which the
-/// kernel completes length and checksum, and gets a copy of every packet of its kind that the host
-/// receives and its filter wants: with the IP header on IPv4, without on IPv6.
+/// A raw socket, which does not wait. It sends packets, and gets a copy of every packet of its kind
+/// that the host receives and its filter wants: with the IP header on IPv4, without on IPv6.
 #[derive(Debug)]
 pub struct RawIp {
+    family: Family,
     fd: OwnedFd,
 }
 
@@ -50,9 +50,9 @@ impl RawIp {
         filter: &[Instruction],
         receive_bytes: usize,
     ) -> io::Result<Self> {
-        let (domain, level, header_included) = match family {
-            Family::V4 => (AddressFamily::INET, libc::IPPROTO_IP, libc::IP_HDRINCL),
-            Family::V6 => (AddressFamily::INET6, libc::IPPROTO_IPV6, libc::IPV6_HDRINCL),
+        let domain = match family {
+            Family::V4 => AddressFamily::INET,
+            Family::V6 => AddressFamily::INET6,
         };
         let protocol = match (upper, family) {
             (Upper::Tcp, _) => ipproto::TCP,
@@ -62,12 +62,24 @@ impl RawIp {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd = rustix::net::socket_with(domain, SocketType::RAW, flags, Some(protocol))?;
         filter::attach(&fd, filter)?;
-        option::set(fd.as_raw_fd(), level, header_included, &1)?;
         // Beyond the system's limit for those who may; up to it for the rest.
         if sockopt::set_socket_recv_buffer_size_force(&fd, receive_bytes).is_err() {
             sockopt::set_socket_recv_buffer_size(&fd, receive_bytes)?;
         }
-        Ok(Self { fd })
+        Ok(Self { family, fd })
+    }
+
+    /// Chooses whether what is sent from now on begins with the IP header, or the kernel adds it
+    /// and chooses the source address. At first the kernel does.
+    ///
+    /// # Errors
+    /// Not expected.
+    pub fn include_header(&self, included: bool) -> io::Result<()> {
+        let (level, name) = match self.family {
+            Family::V4 => (libc::IPPROTO_IP, libc::IP_HDRINCL),
+            Family::V6 => (libc::IPPROTO_IPV6, libc::IPV6_HDRINCL),
+        };
+        option::set(self.fd.as_raw_fd(), level, name, &libc::c_int::from(included))
     }
 }
 
@@ -76,3 +88,6 @@ impl AsFd for RawIp {
         self.fd.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::net::{
-    AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt, sockopt::Timeout,
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    net::{AddressFamily, Shutdown, SocketFlags, SocketType, ipproto, sockopt, sockopt::Timeout},
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +31,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Connections that are on their way are waited for this long at most.
 const SETTLING_MAX: Duration = Duration::from_secs(1);
 
-/// As long without a connection, and none is on its way.
+/// As long twice without a connection, and none is on its way.
 const QUIET: Duration = Duration::from_millis(2);
 
 /// Where to listen.
@@ -79,14 +80,15 @@ pub fn listen(plan: &Listen, out: &mut dyn Write, asked: &mut dyn BufRead) -> Re
     let listener = listener(plan.address).map_err(Error::system(what()))?;
     let socket = (!plan.ticks.is_empty()).then(ticker).transpose();
     let socket = socket.map_err(Error::system("send datagrams"))?;
-    let accepted = AtomicU64::new(0);
+    let counts = Counts::default();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| accept_all(&listener, &accepted, &is_over));
+        scope.spawn(|| accept_all(&listener, &counts, &is_over));
         if let Some(socket) = &socket {
             scope.spawn(|| tick(socket, &plan.ticks, &is_over));
         }
-        let done = answer(&accepted, out, asked).map_err(Error::system("tell what was accepted"));
+        let settled = || settled(&listener, &counts);
+        let done = answer(settled, out, asked).map_err(Error::system("tell what was accepted"));
         is_over.store(true, Ordering::Relaxed);
         // Wakes the thread that waits for a connection: accept fails from now on.
         let _ = rustix::net::shutdown(&listener, Shutdown::Both);
@@ -106,14 +108,23 @@ fn listener(address: SocketAddrV4) -> io::Result<TcpListener> {
     Ok(TcpListener::from(socket))
 }
 
-fn accept_all(listener: &TcpListener, accepted: &AtomicU64, is_over: &AtomicBool) {
+/// How many connections there were.
+#[derive(Debug, Default)]
+struct Counts {
+    accepted: AtomicU64,
+    closed: AtomicU64,
+}
+
+fn accept_all(listener: &TcpListener, counts: &Counts, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((mut connection, _)) => {
-                accepted.fetch_add(1, Ordering::Relaxed);
+                counts.accepted.fetch_add(1, Ordering::SeqCst);
                 // As any server, which waits for a request: it closes after the client, never
                 // before. That decides how many packets there are.
                 let _ = connection.read(&mut [0; 64]);
+                drop(connection);
+                counts.closed.fetch_add(1, Ordering::SeqCst);
             }
             // Nobody came for a while, or a connection that is no more.
             Err(_) => thread::yield_now(),
@@ -137,14 +148,18 @@ fn tick(socket: &UdpSocket, ticks: &[SocketAddrV4], is_over: &AtomicBool) {
     }
 }
 
-fn answer(accepted: &AtomicU64, out: &mut dyn Write, asked: &mut dyn BufRead) -> io::Result<()> {
+fn answer(
+    settled: impl Fn() -> u64,
+    out: &mut dyn Write,
+    asked: &mut dyn BufRead,
+) -> io::Result<()> {
     writeln!(out, "{READY}")?;
     out.flush()?;
     let mut line = String::new();
     loop {
         line.clear();
         let is_last = asked.read_line(&mut line)? == 0;
-        let accepted = settled(accepted);
+        let accepted = settled();
         let cpu_us = u64::try_from(cpu_time().as_micros()).unwrap_or(u64::MAX);
         writeln!(out, "{}", serde_json::to_string(&Served { accepted, cpu_us })?)?;
         out.flush()?;
@@ -154,18 +169,29 @@ fn answer(accepted: &AtomicU64, out: &mut dyn Write, asked: &mut dyn BufRead) ->
     }
 }
 
-/// The count, once it has stopped growing.
-fn settled(accepted: &AtomicU64) -> u64 {
+/// How many were accepted, once nobody waits for that, none is open, and it stays so.
+fn settled(listener: &TcpListener, counts: &Counts) -> u64 {
     let deadline = Instant::now() + SETTLING_MAX;
-    let mut last = accepted.load(Ordering::Relaxed);
+    let accepted = || counts.accepted.load(Ordering::SeqCst);
+    let mut last = None;
     loop {
-        thread::sleep(QUIET);
-        let now = accepted.load(Ordering::Relaxed);
-        if now == last || Instant::now() >= deadline {
-            return now;
+        let is_calm = !is_awaited(listener) && counts.closed.load(Ordering::SeqCst) == accepted();
+        // One that is neither waiting nor counted, for it is just being accepted, is seen the
+        // second time.
+        let now = is_calm.then(accepted);
+        if (now.is_some() && now == last) || Instant::now() >= deadline {
+            return accepted();
         }
         last = now;
+        thread::sleep(QUIET);
     }
+}
+
+/// Whether a connection waits to be accepted.
+fn is_awaited(listener: &TcpListener) -> bool {
+    let mut listeners = [PollFd::new(listener, PollFlags::IN)];
+    rustix::event::poll(&mut listeners, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
+        .is_ok_and(|ready| ready > 0)
 }
 
 #[cfg(test)]

@@ -73,19 +73,19 @@ pub struct ProbeArgs {
     pub retries: u8,
 
     /// Ask this many times a second, whatever comes back [default: as fast as the path carries].
-    #[arg(long, value_name = "N", value_parser = rate, conflicts_with = "max_rate")]
+    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true, conflicts_with = "max_rate")]
     pub rate: Option<f64>,
 
     /// Never ask more often than this in a second.
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true)]
     pub max_rate: Option<f64>,
 
     /// Check one target N times, one after the other, and say how fast that went.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["wait", "resume", "shard"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["wait", "resume", "shard", "rate", "max_rate", "grepable", "xml", "open", "every"])]
     pub count: Option<u64>,
 
     /// Wait until all that is asked is open, at most this long if TIME is given.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = humantime::parse_duration, conflicts_with_all = ["resume", "shard"])]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = humantime::parse_duration, conflicts_with_all = ["resume", "shard", "rate", "max_rate"])]
     #[allow(clippy::option_option, reason = "given or not, with a value or not")]
     pub wait: Option<Option<Duration>>,
 

@@ -10,10 +10,7 @@ use anyhow::{Context, bail};
 use portolan_probe::{Probe, Verdict};
 use serde::Serialize;
 
-use super::{ProbeArgs, Targets, method, report::Verdicts, stop::Stop};
-
-/// Between two looks at the clock and the wish to end.
-const STRIDE: u64 = 64;
+use super::{CANNOT_WRITE, ProbeArgs, Targets, method, report::Verdicts, stop::Stop};
 
 /// What came of it.
 #[derive(Debug, Serialize)]
@@ -50,8 +47,8 @@ pub fn run(args: &ProbeArgs, targets: &Targets, count: u64) -> anyhow::Result<Ex
     let mut verdicts = Verdicts::default();
     let mut times = Times::default();
     let started = Instant::now();
-    for number in 0..count {
-        if number % STRIDE == 0 && stop.is_asked() {
+    for _ in 0..count {
+        if stop.is_asked() {
             break;
         }
         let finding = probe.check(target, args.timeout).context("cannot ask any more")?;
@@ -74,7 +71,7 @@ pub fn run(args: &ProbeArgs, targets: &Targets, count: u64) -> anyhow::Result<Ex
         time_us_p99: times.quantile(0.99),
         time_us_max: times.quantile(1.0),
     };
-    write(&record, args.json)?;
+    write(&record, args.json).context(CANNOT_WRITE)?;
     let all_open = verdicts.total() == count && verdicts.all_open();
     Ok(if all_open { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

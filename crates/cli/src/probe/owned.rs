@@ -5,26 +5,26 @@ use std::{env, fs, io, path::PathBuf};
 
 use anyhow::{Context, bail};
 use portolan_probe::{
-    space::{Ranges, Space, own_networks},
+    space::{Ranges, own_networks},
     targets::parse_file,
 };
 
+use super::Targets;
+
 /// As many checks outside are no sweep: a few services and their ports.
-const CHECKS_MAX: u128 = 64;
+const CHECKS_MAX: u64 = 64;
 
 /// Refuses a sweep of addresses that are neither private nor loopback nor allowed by the
 /// configuration.
 ///
 /// # Errors
 /// Which they are, and what to do; an allow list that cannot be read.
-pub fn ensure_owned(space: &Space) -> anyhow::Result<()> {
-    let allowed = allowed()?;
-    let foreign = space.ranges().subtract(&own_networks()).subtract(&allowed);
-    let each = u128::from(space.len()).div_ceil(space.addresses().max(1));
-    if foreign.addresses().saturating_mul(each) <= CHECKS_MAX {
+pub fn ensure_owned(targets: &Targets) -> anyhow::Result<()> {
+    let foreign = targets.outside(&own_networks().union(&allowed()?))?;
+    if foreign.len() <= CHECKS_MAX {
         return Ok(());
     }
-    let Some(first) = foreign.iter().next() else { return Ok(()) };
+    let Some(first) = foreign.ranges().iter().next() else { return Ok(()) };
     let lists = lists().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" or ");
     bail!(
         "{first} is outside private networks, and to ask there for more than {CHECKS_MAX} ports is \

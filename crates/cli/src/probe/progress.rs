@@ -17,23 +17,25 @@ const DELAY: Duration = Duration::from_millis(500);
 pub struct Progress {
     bar: ProgressBar,
     found: u64,
+    /// What was found by an interrupted sweep, which this one goes on with.
+    before: u64,
     started: Instant,
 }
 
 impl Progress {
-    /// For so many checks.
-    pub fn new(checks: u64) -> Self {
+    /// For so many checks, after so many that were done before.
+    pub fn new(checks: u64, before: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(checks), ProgressDrawTarget::hidden());
         let line = "{percent:>3}% {bar:24} {human_pos} of {human_len}, {per_sec}, {msg}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(line) {
             bar.set_style(style);
         }
-        Self { bar, found: 0, started: Instant::now() }
+        Self { bar, found: 0, before, started: Instant::now() }
     }
 
     /// So much was found.
     pub fn tell(&mut self, verdicts: Verdicts) {
-        let found = verdicts.total();
+        let found = verdicts.total().saturating_sub(self.before);
         if self.found == found {
             return;
         }

@@ -259,6 +259,11 @@ impl Report {
         Ok(())
     }
 
+    /// Whether findings are held until the end, for a format of nmap.
+    pub fn holds(&self) -> bool {
+        self.hosts.is_some()
+    }
+
     /// Hands on what was written so far.
     ///
     /// # Errors

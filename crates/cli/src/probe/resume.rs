@@ -8,26 +8,65 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use portolan_probe::{Verdict, space::Shard};
 use serde::{Deserialize, Serialize};
 
-use super::report::Verdicts;
+use super::{Targets, report::Verdicts};
 
 /// How often the file is written.
 const PACE: Duration = Duration::from_secs(1);
+/// So many targets are kept as they are written.
+const TARGETS_MAX: usize = 8;
 /// The version of the file's format.
 const VERSION: u32 = 1;
 
 /// What makes a sweep this one, and not another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Targets, as they are written.
+    /// The first targets, as they are written, for people.
     pub targets: Vec<String>,
+    /// Of all targets and of every address that is asked: the order of the checks depends on them.
+    pub fingerprint: u64,
     /// Ports, as they are written.
     pub ports: String,
     /// How many checks, after what is left out.
     pub checks: u64,
     /// The part of it.
     pub shard: String,
+}
+
+impl Identity {
+    /// That of the sweep of one part of all targets.
+    pub fn of(targets: &Targets, shard: Shard) -> Self {
+        let mut fingerprint = Fingerprint::default();
+        targets.written.iter().for_each(|target| fingerprint.add(target));
+        targets.space.ranges().iter().for_each(|range| fingerprint.add(&range.to_string()));
+        Self {
+            targets: targets.written.iter().take(TARGETS_MAX).cloned().collect(),
+            fingerprint: fingerprint.0,
+            ports: targets.ports.to_string(),
+            checks: targets.space.len(),
+            shard: shard.to_string(),
+        }
+    }
+}
+
+/// FNV-1a: the same on every machine and in every version.
+struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Takes in a text, and that it ends there.
+    fn add(&mut self, text: &str) {
+        for byte in text.bytes().chain([0]) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
 }
 
 /// The file.
@@ -96,8 +135,10 @@ pub struct Keeper {
     file: Option<(PathBuf, Identity, u64)>,
     /// Checks before this one, in the order in which they were added, are done.
     done_before: u64,
-    /// Of those from there on, which are done, and what their positions are.
-    after: VecDeque<(u64, bool)>,
+    /// Of those from there on, their positions, and what was found where they are done.
+    after: VecDeque<(u64, Option<Verdict>)>,
+    /// What was found up to there.
+    verdicts: Verdicts,
     /// The position of the first that is not done.
     next: u64,
     written_at: Instant,
@@ -110,6 +151,7 @@ impl Keeper {
             file: file.map(|file| (file, identity, beginning.seed)),
             done_before: 0,
             after: VecDeque::new(),
+            verdicts: beginning.verdicts,
             next: beginning.position,
             written_at: Instant::now(),
         }
@@ -117,39 +159,40 @@ impl Keeper {
 
     /// A check was added, at this position of the order. Returns its number.
     pub fn add(&mut self, position: u64) -> u64 {
-        self.after.push_back((position, false));
+        self.after.push_back((position, None));
         self.done_before + self.after.len() as u64 - 1
     }
 
     /// The check of this number is done; `position` is that of the next one to add.
-    pub fn finish(&mut self, number: u64, position: u64) {
+    pub fn finish(&mut self, number: u64, position: u64, verdict: Verdict) {
         let at = number.checked_sub(self.done_before).and_then(|at| usize::try_from(at).ok());
         if let Some(check) = at.and_then(|at| self.after.get_mut(at)) {
-            check.1 = true;
+            check.1 = Some(verdict);
         }
-        while self.after.pop_front_if(|(_, is_done)| *is_done).is_some() {
+        while let Some(&(_, Some(verdict))) = self.after.front() {
+            self.after.pop_front();
             self.done_before += 1;
+            self.verdicts.add(verdict);
         }
         self.next = self.after.front().map_or(position, |&(position, _)| position);
     }
 
-    /// Writes down how far it is, if it is time. What was found of checks that are done but not
-    /// among the first is found again: nothing is lost, something may be told twice.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write_sometimes(&mut self, verdicts: Verdicts) -> anyhow::Result<()> {
-        if self.written_at.elapsed() >= PACE { self.write(verdicts) } else { Ok(()) }
+    /// Whether it is time to write down how far it is.
+    pub fn is_due(&self) -> bool {
+        self.file.is_some() && self.written_at.elapsed() >= PACE
     }
 
-    /// Writes down how far it is.
+    /// Writes down how far it is; what was found up to there has to be told. What was found of
+    /// checks that are done but not among the first is found again: nothing is lost, something may
+    /// be told twice.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&mut self, verdicts: Verdicts) -> anyhow::Result<()> {
+    pub fn write(&mut self) -> anyhow::Result<()> {
         self.written_at = Instant::now();
         let Some((file, identity, seed)) = &self.file else { return Ok(()) };
         let (identity, seed, next) = (identity.clone(), *seed, self.next);
+        let verdicts = self.verdicts;
         let record = Record { version: VERSION, identity, seed, next, verdicts };
         let mut part = file.clone().into_os_string();
         part.push(".part");

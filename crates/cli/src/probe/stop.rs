@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use portolan_sys::signals;
+use portolan_sys::{capabilities, signals};
 
 /// Exit code of a program that ended by SIGINT, as shells have it.
 const INTERRUPTED: i32 = 130;
@@ -29,6 +29,8 @@ impl Stop {
         let stop = Self::default();
         let flag = Arc::clone(&stop.0);
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            // Privileges are a thread's own, and this one needs none.
+            let _as_it_was = capabilities::retain(capabilities::CapabilitySet::empty());
             signals.wait();
             flag.store(true, Ordering::Relaxed);
             signals.wait();

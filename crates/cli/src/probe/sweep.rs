@@ -13,7 +13,7 @@ use portolan_probe::{
 use portolan_sys::clock;
 
 use super::{
-    ProbeArgs, Targets, method, pace, plan,
+    CANNOT_WRITE, ProbeArgs, Targets, method, pace, plan,
     progress::Progress,
     report::{Found, Report, Start, Summary, Verdicts},
     resume::{self, Beginning, Identity, Keeper},
@@ -32,24 +32,28 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// # Errors
 /// When nothing can be asked or heard, or a report cannot be written.
 pub fn run(args: &ProbeArgs, targets: &Targets) -> anyhow::Result<ExitCode> {
-    let identity = Identity {
-        targets: targets.written.clone(),
-        ports: targets.ports.to_string(),
-        checks: targets.space.len(),
-        shard: args.shard.unwrap_or(Shard::WHOLE).to_string(),
-    };
+    let identity = Identity::of(targets, args.shard.unwrap_or(Shard::WHOLE));
     let beginning = beginning(args, &identity)?;
     let report = super::report(args, beginning.position > 0)?;
     let stop = Stop::listen().context("cannot listen for signals")?;
     let mut order = order(args, targets, beginning.seed);
     order.resume_at(beginning.position.max(order.position()));
     let method = method::open_for(order.remaining(), args.method.method())?;
-    let progress = Progress::new(order.remaining());
-    let keeper = Keeper::new(args.resume.clone(), identity, beginning);
+    let progress = Progress::new(order.remaining(), beginning.verdicts.total());
+    let mut keeper = Keeper::new(args.resume.clone(), identity, beginning);
+    // Now rather than in the midst of it all: whether the file can be written.
+    keeper.write()?;
     let session = Session::new(method, plan(args), pace(args)).insistent();
     let verdicts = beginning.verdicts;
-    let held = (order.remaining() <= HELD_MAX).then(Vec::new);
-    Sweep { targets, session, order, report, progress, keeper, verdicts, held, stop }.run()
+    // What is held would be lost to a sweep that goes on after a crash.
+    let is_held = order.remaining() <= HELD_MAX && args.resume.is_none();
+    let held = is_held.then(Vec::new);
+    let ahead = args.timeout + PATIENCE;
+    let sweep = Sweep {
+        targets, session, order, report, progress, keeper, verdicts, held, stop, ahead,
+        under_way: 0,
+    };
+    sweep.run()
 }
 
 fn beginning(args: &ProbeArgs, identity: &Identity) -> anyhow::Result<Beginning> {
@@ -79,37 +83,44 @@ struct Sweep<'a> {
     /// Findings that are told in the order of their targets, where they are few.
     held: Option<Vec<(Finding, u64)>>,
     stop: Stop,
+    /// Checks are added for this time at the present rate: the rest is not yet begun when somebody
+    /// asks it to end.
+    ahead: Duration,
+    /// Checks that were added and are not over.
+    under_way: usize,
 }
 
 impl Sweep<'_> {
     fn run(mut self) -> anyhow::Result<ExitCode> {
-        let ports = self.targets.ports.iter().collect::<Vec<_>>();
-        self.report.begin(&Start {
+        let ports = self.targets.asked_ports();
+        let start = Start {
             command_line: &std::env::args().collect::<Vec<_>>().join(" "),
             started_ms: clock::now_ms(),
             method: self.session.method().name(),
             checks: self.order.remaining(),
             addresses: self.targets.space.addresses(),
             ports: &ports,
-        })?;
+        };
+        self.report.begin(&start).context(CANNOT_WRITE)?;
         let started = Instant::now();
         let done = self.ask_all();
         // Whatever happened, what was found so far is told, and kept.
         let is_complete = done.is_ok() && self.order.remaining() == 0;
         self.progress.clear();
         self.tell_held()?;
-        self.report.end(&Summary {
+        let summary = Summary {
             verdicts: self.verdicts,
             counts: self.session.counts(),
             forged: self.session.method().noise().forged,
             took: started.elapsed(),
             ended_ms: clock::now_ms(),
             is_complete,
-        })?;
+        };
+        self.report.end(&summary).context(CANNOT_WRITE)?;
         if is_complete {
             self.keeper.remove()?;
         } else {
-            self.keeper.write(self.verdicts)?;
+            self.keeper.write()?;
         }
         done?;
         let all_open = is_complete && self.verdicts.all_open();
@@ -118,37 +129,60 @@ impl Sweep<'_> {
 
     fn ask_all(&mut self) -> anyhow::Result<()> {
         loop {
-            let is_full = self.add();
+            self.add();
             let wait = self.session.turn().context("cannot ask any more")?;
+            let mut is_idle = true;
             while let Some((number, finding)) = self.session.next() {
-                self.keeper.finish(number, self.order.position());
+                is_idle = false;
+                self.under_way -= 1;
                 self.tell(finding)?;
+                self.keeper.finish(number, self.order.position(), finding.verdict);
             }
-            self.keeper.write_sometimes(self.verdicts)?;
+            if self.keeper.is_due() && !self.report.holds() {
+                self.report.flush().context(CANNOT_WRITE)?;
+                self.keeper.write()?;
+            }
             self.progress.tell(self.verdicts);
             let has_more = self.order.remaining() > 0 && !self.stop.is_asked();
             if self.session.is_idle() && !has_more {
                 return Ok(());
             }
-            if is_full || !has_more {
+            if is_idle && (self.is_full() || !has_more) {
                 let wait = wait.unwrap_or(PATIENCE).min(PATIENCE);
                 self.session.wait(Some(wait)).context("cannot wait for answers")?;
             }
         }
     }
 
-    /// Adds checks; whether there is no room for more.
-    fn add(&mut self) -> bool {
+    /// Adds checks, as many as may be under way.
+    fn add(&mut self) {
         if self.stop.is_asked() {
-            return true;
+            return;
         }
-        for _ in 0..self.session.room().min(ADDED_AT_ONCE) {
+        let room = self.session.room().min(self.under_way_max().saturating_sub(self.under_way));
+        for _ in 0..room.min(ADDED_AT_ONCE) {
             let Some((position, index)) = self.order.next() else { break };
             let Some(target) = self.targets.space.get(index) else { break };
             let number = self.keeper.add(position);
             self.session.add(target, number);
+            self.under_way += 1;
         }
-        self.session.room() == 0
+    }
+
+    fn is_full(&self) -> bool {
+        self.session.room() == 0 || self.under_way >= self.under_way_max()
+    }
+
+    /// As many checks as silent targets keep under way at the present rate, and a few more.
+    fn under_way_max(&self) -> usize {
+        let most = self.session.per_second() * self.ahead.as_secs_f64() * 1.25;
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it saturates, and is not negative"
+        )]
+        let most = most as usize;
+        most.saturating_add(1)
     }
 
     fn tell(&mut self, finding: Finding) -> anyhow::Result<()> {
@@ -173,6 +207,6 @@ impl Sweep<'_> {
         let name = self.targets.names.get(&finding.target.ip()).map(String::as_str);
         let found = Found { finding, name, at_ms };
         let Self { progress, report, .. } = self;
-        progress.aside(|| report.finding(&found)).context("cannot write what was found")
+        progress.aside(|| report.finding(&found)).context(CANNOT_WRITE)
     }
 }

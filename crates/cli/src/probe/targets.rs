@@ -1,7 +1,7 @@
 //! From what was written to addresses and ports.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Read},
     net::{IpAddr, ToSocketAddrs},
@@ -15,6 +15,8 @@ use portolan_probe::{
     space::{AddressRange, Entry, Ranges, Space},
     targets::{Hosts, Target, parse_file},
 };
+
+use rustix::net::{self, AddressFamily, SocketType, netdevice};
 
 use super::args::ProbeArgs;
 
@@ -35,6 +37,9 @@ pub struct Targets {
     pub names: BTreeMap<IpAddr, String>,
     /// What was written, to know it again.
     pub written: Vec<String>,
+    /// The targets without what is left out.
+    entries: Vec<Entry>,
+    excluded: Ranges,
 }
 
 impl Targets {
@@ -50,12 +55,30 @@ impl Targets {
         for target in &targets {
             add(target, args, &mut names, &mut entries)?;
         }
-        let space = Space::new(ports.clone(), entries, &excluded(args)?)?;
+        let excluded = excluded(args)?;
+        let space = Space::new(ports.clone(), entries.iter().copied(), &excluded)?;
         if space.is_empty() {
             bail!("nothing is left to ask: --exclude leaves out every target");
         }
         let written = targets.iter().map(ToString::to_string).collect();
-        Ok(Self { space, ports, names, written })
+        Ok(Self { space, ports, names, written, entries, excluded })
+    }
+
+    /// The checks of addresses that are none of these.
+    ///
+    /// # Errors
+    /// When they are too many ranges.
+    pub fn outside(&self, ours: &Ranges) -> anyhow::Result<Space> {
+        let entries = self.entries.iter().copied();
+        Ok(Space::new(self.ports.clone(), entries, &self.excluded.union(ours))?)
+    }
+
+    /// The ports that some target is asked for, ascending.
+    pub fn asked_ports(&self) -> Vec<u16> {
+        let own: BTreeSet<u16> = self.entries.iter().filter_map(|entry| entry.port).collect();
+        let needs_all = self.entries.iter().any(|entry| entry.port.is_none());
+        let all = self.ports.iter().filter(|_| needs_all);
+        all.chain(own).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
@@ -170,9 +193,11 @@ fn interface(zone: &str) -> anyhow::Result<u32> {
     if let Ok(index) = zone.parse() {
         return Ok(index);
     }
-    let file = Path::new("/sys/class/net").join(zone).join("ifindex");
-    let index = fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
-    index.with_context(|| format!("there is no interface {zone}: ip link lists those that there are"))
+    // Not by /sys/class/net, which may show the interfaces of another network namespace.
+    let socket = net::socket(AddressFamily::INET6, SocketType::DGRAM, None)
+        .or_else(|_| net::socket(AddressFamily::INET, SocketType::DGRAM, None));
+    let index = socket.and_then(|socket| netdevice::name_to_index(socket, zone));
+    index.ok().with_context(|| format!("there is no interface {zone}: ip link lists those that there are"))
 }
 
 /// The port of a service: as this program names it, or /etc/services.

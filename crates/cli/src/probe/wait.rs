@@ -9,11 +9,11 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use portolan_probe::{Finding, Method, Pace, Session, Verdict};
+use portolan_probe::{Finding, Method, Pace, Plan, Session, Verdict};
 use portolan_sys::clock;
 
 use super::{
-    ProbeArgs, Targets, method, owned, plan,
+    CANNOT_WRITE, ProbeArgs, Targets, method, owned, plan,
     report::{Found, Start, Summary, Verdicts},
     stop::Stop,
 };
@@ -24,6 +24,8 @@ const CHECKS_MAX: u64 = 4096;
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 /// to this one.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
+/// The last round is at least so long: what answers is heard.
+const ROUND_MIN: Duration = Duration::from_millis(50);
 /// How soon a request to end is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -49,26 +51,30 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
         bail!("--wait is for {CHECKS_MAX} checks, and this is {}: name ports with -p", targets.space.len());
     }
     if !args.i_own_these_networks {
-        owned::ensure_owned(&targets.space)?;
+        owned::ensure_owned(&targets)?;
     }
     let mut report = super::report(args, false)?;
     let method = method::open_for(targets.space.len(), args.method.method())?;
-    let ports: Vec<u16> = targets.ports.iter().collect();
-    report.begin(&Start {
+    let ports = targets.asked_ports();
+    let start = Start {
         command_line: &std::env::args().collect::<Vec<_>>().join(" "),
         started_ms,
         method: method.name(),
         checks: targets.space.len(),
         addresses: targets.space.addresses(),
         ports: &ports,
-    })?;
+    };
+    report.begin(&start).context(CANNOT_WRITE)?;
     let mut session = Session::new(method, plan(args), Pace::Unlimited);
     let all = (0..targets.space.len()).filter_map(|index| targets.space.get(index));
     let mut pending: Vec<SocketAddr> = all.collect();
     let mut findings = BTreeMap::new();
     let mut pauses = Pauses::default();
     loop {
-        ask(&mut session, &pending, &mut findings, &is_over)?;
+        let left = at_most.map_or(args.timeout, |most| most.saturating_sub(started.elapsed()));
+        session.set_plan(Plan::new(left.max(ROUND_MIN).min(args.timeout), args.retries));
+        let is_last = left < args.timeout;
+        ask(&mut session, &pending, &mut findings, is_last, &stop)?;
         pending.retain(|target| !findings.get(target).is_some_and(is_open));
         if pending.is_empty() || is_over() {
             break;
@@ -79,16 +85,19 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
     for finding in findings.into_values() {
         verdicts.add(finding.verdict);
         let name = targets.names.get(&finding.target.ip()).map(String::as_str);
-        report.finding(&Found { finding, name, at_ms: clock::now_ms() })?;
+        let found = Found { finding, name, at_ms: clock::now_ms() };
+        report.finding(&found).context(CANNOT_WRITE)?;
     }
-    report.end(&Summary {
+    let summary = Summary {
         verdicts,
         counts: session.counts(),
         forged: session.method().noise().forged,
         took: started.elapsed(),
         ended_ms: clock::now_ms(),
-        is_complete: !stop.is_asked(),
-    })?;
+        // Whatever was waited for in vain was asked.
+        is_complete: verdicts.total() == targets.space.len(),
+    };
+    report.end(&summary).context(CANNOT_WRITE)?;
     Ok(if pending.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -101,12 +110,14 @@ fn is_unresolved(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.to_string().contains("failed to lookup address"))
 }
 
-/// Asks each target once more; of what it was told before, the latest counts.
+/// Asks each target once more; of what it was told before, the latest counts. In the last round,
+/// which may be short, silence says less than what came before.
 fn ask(
     session: &mut Session<Box<dyn Method + Send>>,
     pending: &[SocketAddr],
     findings: &mut BTreeMap<SocketAddr, Finding>,
-    is_over: &dyn Fn() -> bool,
+    is_last: bool,
+    stop: &Stop,
 ) -> anyhow::Result<()> {
     let mut left = pending.iter();
     loop {
@@ -116,9 +127,13 @@ fn ask(
         }
         let wait = session.turn().context("cannot ask any more")?;
         while let Some((_, finding)) = session.next() {
-            findings.insert(finding.target, finding);
+            if is_last && finding.verdict == Verdict::Filtered {
+                findings.entry(finding.target).or_insert(finding);
+            } else {
+                findings.insert(finding.target, finding);
+            }
         }
-        if session.is_idle() && left.len() == 0 || is_over() {
+        if session.is_idle() && left.len() == 0 || stop.is_asked() {
             return Ok(());
         }
         session.wait(Some(wait.unwrap_or(PATIENCE).min(PATIENCE))).context("cannot wait")?;

@@ -45,7 +45,7 @@ proptest! {
         for (at, pair) in waits.windows(2).enumerate() {
             // What does not divide evenly is given to the last.
             let is_last = at + 2 == waits.len();
-            let rest = if is_last { Duration::from_nanos(1 << waits.len()) } else { Duration::ZERO };
+            let rest = Duration::from_nanos(if is_last { 1 << waits.len() } else { 0 });
             prop_assert!(pair[1] >= pair[0] * 2 && pair[1] <= pair[0] * 2 + rest, "{waits:?}");
         }
     }

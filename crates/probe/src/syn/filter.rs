@@ -67,12 +67,7 @@ pub fn icmp_v4() -> Vec<Instruction> {
 
 /// For a raw ICMPv6 socket: errors, of which the type is less than 128.
 pub fn icmp_v6() -> Vec<Instruction> {
-    vec![
-        op(LOAD_BYTE, 0),
-        jump(JUMP_GREATER_EQUAL, 128, 1, 0),
-        op(RETURN, WHOLE),
-        op(RETURN, 0),
-    ]
+    vec![op(LOAD_BYTE, 0), jump(JUMP_GREATER_EQUAL, 128, 1, 0), op(RETURN, WHOLE), op(RETURN, 0)]
 }
 
 /// For a packet socket of IPv4: also ICMP errors, which are few, whatever they quote.

@@ -130,11 +130,7 @@ impl Flights {
     pub fn hear_error(&self, destination: IpAddr, quoted: Quoted, answer: Answer) -> Heard {
         let to = SocketAddr::new(destination, quoted.destination_port);
         let Some((id, flight)) = self.find(to, quoted.source_port) else { return Heard::Foreign };
-        if quoted.sequence == flight.sequence {
-            Heard::Answer(id, answer)
-        } else {
-            Heard::Forged
-        }
+        if quoted.sequence == flight.sequence { Heard::Answer(id, answer) } else { Heard::Forged }
     }
 
     fn find(&self, target: SocketAddr, source_port: u16) -> Option<(Id, &Flight)> {

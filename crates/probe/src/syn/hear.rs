@@ -10,7 +10,8 @@ use crate::{Answer, Evidence, Verdict, icmp};
 /// A packet from its IPv4 header on; `is_cut` if the end of it is not there.
 pub fn hear_v4(flights: &Flights, bytes: &[u8], is_cut: bool) -> Heard {
     // What is cut is shorter than its header says, as what an error quotes is.
-    let packet = if is_cut { ipv4::Packet::parse_quoted(bytes) } else { ipv4::Packet::parse(bytes) };
+    let packet =
+        if is_cut { ipv4::Packet::parse_quoted(bytes) } else { ipv4::Packet::parse(bytes) };
     let Ok(packet) = packet else { return Heard::Foreign };
     if packet.is_fragment() {
         return Heard::Foreign;
@@ -24,7 +25,8 @@ pub fn hear_v4(flights: &Flights, bytes: &[u8], is_cut: bool) -> Heard {
 
 /// A packet from its IPv6 header on.
 pub fn hear_v6(flights: &Flights, bytes: &[u8], is_cut: bool) -> Heard {
-    let packet = if is_cut { ipv6::Packet::parse_quoted(bytes) } else { ipv6::Packet::parse(bytes) };
+    let packet =
+        if is_cut { ipv6::Packet::parse_quoted(bytes) } else { ipv6::Packet::parse(bytes) };
     let Ok(packet) = packet else { return Heard::Foreign };
     let Ok(upper) = packet.upper_layer() else { return Heard::Foreign };
     if upper.fragment.is_some() {
@@ -72,14 +74,10 @@ pub fn hear_icmp_v6(flights: &Flights, bytes: &[u8]) -> Heard {
     hear_error(flights, quoted.destination().into(), upper.payload, kind, code)
 }
 
-fn hear_error(
-    flights: &Flights,
-    destination: IpAddr,
-    quoted: &[u8],
-    kind: u8,
-    code: u8,
-) -> Heard {
-    let Some(reason) = icmp::reason(destination.is_ipv6(), kind, code) else { return Heard::Foreign };
+fn hear_error(flights: &Flights, destination: IpAddr, quoted: &[u8], kind: u8, code: u8) -> Heard {
+    let Some(reason) = icmp::reason(destination.is_ipv6(), kind, code) else {
+        return Heard::Foreign;
+    };
     let Some(quoted) = tcp::Packet::parse_quoted_ports(quoted) else { return Heard::Foreign };
     let answer = Answer {
         verdict: Verdict::Unreachable(reason),

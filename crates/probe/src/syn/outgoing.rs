@@ -1,21 +1,23 @@
 //! SYNs that wait to be sent together.
 
-use std::{net::SocketAddr, os::fd::AsFd};
+use std::{io, net::SocketAddr, os::fd::AsFd};
 
-use portolan_sys::{address::Destination, datagrams::Outbox};
+use portolan_sys::{address::Destination, datagrams::Outbox, raw::Family};
 use rustix::io::Errno;
 
 use super::{
-    flights::{Flights, Heard},
+    flights::{Flight, Heard},
     refused,
-    routes::Route,
-    segment::{self, PACKET_BYTES_MAX},
+    segment::{PACKET_BYTES_MAX, Template},
 };
-use crate::{Asked, Id};
+use crate::Id;
 
 /// An outbox, and whose SYNs are in it, in the same order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outgoing {
+    template: Template,
+    /// Whether they begin with the TCP header, and the kernel adds that of IP.
+    bare: bool,
     outbox: Outbox<PACKET_BYTES_MAX>,
     /// `None` where the check is over meanwhile.
     whose: Vec<Option<(Id, SocketAddr)>>,
@@ -24,28 +26,35 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
+    /// None yet; `bare` if they are to begin with the TCP header.
+    ///
+    /// # Errors
+    /// Never: there is room for a SYN.
+    pub fn new(family: Family, bare: bool) -> io::Result<Self> {
+        let template = match family {
+            Family::V4 => Template::v4(),
+            Family::V6 => Template::v6(),
+        };
+        let template = template.map_err(io::Error::other)?;
+        let (outbox, whose, refused) = (Outbox::default(), Vec::new(), Vec::new());
+        Ok(Self { template, bare, outbox, whose, refused })
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.outbox.is_empty()
+    }
+
     /// Whether the next SYN has to wait for [`flush`](Self::flush).
     pub fn is_full(&self) -> bool {
         self.outbox.is_full()
     }
 
-    /// Takes in a SYN to `target`, to be sent by way of `to`.
-    pub fn ask(
-        &mut self,
-        flights: &mut Flights,
-        id: Id,
-        target: SocketAddr,
-        route: &Route,
-        to: &Destination,
-    ) -> Asked {
-        let Some((flight, attempt)) = flights.launch(id, target, route.source) else {
-            return Asked::Busy;
-        };
-        // The buffer is as long as the longest.
-        let write = |buffer: &mut [u8]| segment::write(&flight, attempt, buffer).unwrap_or(0);
-        self.outbox.push(to, write);
-        self.whose.push(Some((id, target)));
-        Asked::Sent
+    /// Takes in the SYN of `flight`, question number `attempt`, to be sent by way of `to`.
+    pub fn push(&mut self, id: Id, flight: &Flight, attempt: u8, to: &Destination) {
+        let Self { template, bare, .. } = self;
+        self.outbox.push(to, |buffer| template.write(flight, attempt, *bare, buffer));
+        self.whose.push(Some((id, flight.target)));
     }
 
     /// Sends as much as the kernel takes now. What it refuses for good is an answer; what it has

@@ -51,14 +51,15 @@ impl Reservation {
         let (low, high) = ephemeral_range();
         let blocks = (u32::from(high) + 1) / u32::from(count);
         let first_block = u32::from(low).div_ceil(u32::from(count));
-        let span = blocks.saturating_sub(first_block).max(1);
-        for step in 0..u32::from(TRIES) {
+        // None, where the range is smaller than a block.
+        let span = blocks.saturating_sub(first_block);
+        // What is reserved costs no try.
+        let free = (0..span).filter_map(|step| {
             let block = first_block + (u32::from(start) + step) % span;
-            let Ok(first) = u16::try_from(block * u32::from(count)) else { continue };
-            let ports = Ports { first, count };
-            if reserved.touches(ports) {
-                continue;
-            }
+            let first = u16::try_from(block * u32::from(count)).ok()?;
+            Some(Ports { first, count }).filter(|&ports| !reserved.touches(ports))
+        });
+        for ports in free.take(TRIES) {
             match bind_all(ports) {
                 Ok(bound) => return Ok(Some(Self { ports, _bound: bound })),
                 Err(Errno::ADDRINUSE) => {}

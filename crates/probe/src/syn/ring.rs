@@ -10,6 +10,7 @@ use std::{
 use portolan_sys::{
     address::Destination,
     packet::{ETHER_TYPE_IPV4, ETHER_TYPE_IPV6, PacketReceiver, PacketSender},
+    raw::Family,
 };
 
 use super::{
@@ -33,7 +34,8 @@ pub struct RingLink {
     sender: PacketSender,
     v4: PacketReceiver,
     v6: PacketReceiver,
-    outgoing: Outgoing,
+    outgoing_v4: Outgoing,
+    outgoing_v6: Outgoing,
 }
 
 impl RingLink {
@@ -46,7 +48,8 @@ impl RingLink {
             sender: PacketSender::open()?,
             v4: PacketReceiver::open(ETHER_TYPE_IPV4, &filter::packet_v4(block), FRAMES)?,
             v6: PacketReceiver::open(ETHER_TYPE_IPV6, &filter::packet_v6(block), FRAMES)?,
-            outgoing: Outgoing::default(),
+            outgoing_v4: Outgoing::new(Family::V4, false)?,
+            outgoing_v6: Outgoing::new(Family::V6, false)?,
         })
     }
 
@@ -57,26 +60,35 @@ impl RingLink {
 
     /// See [`Method::ask`](crate::Method::ask).
     pub fn ask(&mut self, id: Id, target: SocketAddr, route: &Route, next_hop: [u8; 6]) -> Asked {
-        if self.outgoing.is_full() {
-            self.flush();
-            if self.outgoing.is_full() {
+        let (outgoing, ether_type) = match target {
+            SocketAddr::V4(_) => (&mut self.outgoing_v4, ETHER_TYPE_IPV4),
+            SocketAddr::V6(_) => (&mut self.outgoing_v6, ETHER_TYPE_IPV6),
+        };
+        if outgoing.is_full() {
+            outgoing.flush(&self.sender);
+            if outgoing.is_full() {
                 return Asked::Busy;
             }
         }
-        let ether_type = if target.is_ipv4() { ETHER_TYPE_IPV4 } else { ETHER_TYPE_IPV6 };
+        let Some((flight, attempt)) = self.flights.launch(id, target, route.source) else {
+            return Asked::Busy;
+        };
         let to = Destination::Link { interface: route.interface, ether_type, address: next_hop };
-        self.outgoing.ask(&mut self.flights, id, target, route, &to)
+        outgoing.push(id, &flight, attempt, &to);
+        Asked::Sent
     }
 
     /// See [`Method::flush`](crate::Method::flush).
     pub fn flush(&mut self) {
-        self.outgoing.flush(&self.sender);
+        self.outgoing_v4.flush(&self.sender);
+        self.outgoing_v6.flush(&self.sender);
     }
 
     /// See [`Method::hear`](crate::Method::hear).
     pub fn hear(&mut self, each: &mut dyn FnMut(Heard)) {
-        let Self { flights, v4, v6, outgoing, .. } = self;
-        outgoing.hear(each);
+        let Self { flights, v4, v6, outgoing_v4, outgoing_v6, .. } = self;
+        outgoing_v4.hear(each);
+        outgoing_v6.hear(each);
         v4.receive(|bytes, is_cut| each(hear::hear_v4(flights, bytes, is_cut)));
         v6.receive(|bytes, is_cut| each(hear::hear_v6(flights, bytes, is_cut)));
     }
@@ -84,7 +96,8 @@ impl RingLink {
     /// See [`Method::forget`](crate::Method::forget).
     pub fn forget(&mut self, id: Id) {
         self.flights.land(id);
-        self.outgoing.forget(id);
+        self.outgoing_v4.forget(id);
+        self.outgoing_v6.forget(id);
     }
 
     /// Packets that there was no room for since the last call.

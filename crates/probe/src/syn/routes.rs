@@ -13,10 +13,8 @@ use std::{
 };
 
 use netlink::Questions;
-use rustix::{
-    io::Errno,
-    time::{ClockId, clock_gettime},
-};
+use portolan_sys::clock;
+use rustix::io::Errno;
 
 /// How long what the kernel said is taken for granted.
 const FRESH: Duration = Duration::from_secs(1);
@@ -57,7 +55,7 @@ impl Routes {
     pub fn open() -> io::Result<Self> {
         let questions = Questions::open()?;
         let (edges, known) = (Some(Vec::new()), HashMap::new());
-        let mut routes = Self { questions, edges, known, last: None, known_at: now() };
+        let mut routes = Self { questions, edges, known, last: None, known_at: clock::coarse() };
         routes.refresh();
         Ok(routes)
     }
@@ -68,7 +66,7 @@ impl Routes {
         if is_group(target) {
             return Err(Errno::NETUNREACH.raw_os_error());
         }
-        if now().saturating_sub(self.known_at) > FRESH {
+        if clock::coarse().saturating_sub(self.known_at) > FRESH {
             self.refresh();
         }
         if let Some((_, route)) = self.last.filter(|(last, _)| *last == target && zone == 0) {
@@ -95,26 +93,20 @@ impl Routes {
         self.known.clear();
         self.last = None;
         self.edges = self.questions.edges();
-        self.known_at = now();
+        self.known_at = clock::coarse();
     }
 
     /// Where the stretch begins that `target` lies in.
     fn stretch(&self, target: IpAddr) -> u128 {
         let number = number(target);
-        let Some(edges) = &self.edges else { return number };
+        // Among several addresses of IPv6 the source is chosen by the target (RFC 6724).
+        let Some(edges) = self.edges.as_ref().filter(|_| target.is_ipv4()) else { return number };
         let after = edges.partition_point(|&edge| edge <= number);
         after.checked_sub(1).map_or(0, |before| edges[before])
     }
 }
 
-/// Monotonic time in steps of some milliseconds, which costs next to nothing to read.
-fn now() -> Duration {
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
-}
-
-/// Whether no route has to be looked at to see that this is more than one host.
+/// Whether it stands for several hosts.
 fn is_group(target: IpAddr) -> bool {
     target.is_multicast() || target == IpAddr::V4(Ipv4Addr::BROADCAST)
 }

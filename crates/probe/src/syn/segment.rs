@@ -1,9 +1,11 @@
 //! The SYN that is sent, and what an answer to it says.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portolan_wire::{
-    Check, NoRoom, Seq, ipv4, ipv6, protocol,
+    Check, NoRoom, Seq,
+    checksum::Sum,
+    ipv4, ipv6, protocol,
     tcp::{
         self, Flags,
         options::{Option_, Options, Timestamps},
@@ -23,48 +25,144 @@ const HOP_LIMIT: u8 = 64;
 /// question has the next one, and the echo in a SYN+ACK tells which it answers.
 const CLOCK: u32 = 0x706f_7274;
 
-/// Writes the packet with the SYN of `flight`, question number `attempt`, from its IP header on;
-/// returns its length.
-///
-/// # Errors
-/// When the buffer has less than [`PACKET_BYTES_MAX`].
-pub fn write(flight: &Flight, attempt: u8, buffer: &mut [u8]) -> Result<usize, NoRoom> {
-    let syn = syn(flight, attempt);
-    let payload_len = syn.header_len();
-    let header_len = match (flight.source, flight.target.ip()) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let header = ipv4::Repr {
-                traffic_class: 0,
-                identification: 0,
-                dont_fragment: true,
-                ttl: HOP_LIMIT,
-                protocol: protocol::TCP,
-                source,
-                destination,
-                payload_len,
-            };
-            header.emit(buffer)?;
-            header.header_len()
+/// Where the fields lie that differ, in bytes: in the IP headers and in the TCP header.
+mod at {
+    use std::ops::Range;
+
+    pub const V4_CHECKSUM: Range<usize> = 10..12;
+    pub const V4_SOURCE: Range<usize> = 12..16;
+    pub const V4_DESTINATION: Range<usize> = 16..20;
+    pub const V6_SOURCE: Range<usize> = 8..24;
+    pub const V6_DESTINATION: Range<usize> = 24..40;
+    pub const SOURCE_PORT: Range<usize> = 0..2;
+    pub const DESTINATION_PORT: Range<usize> = 2..4;
+    pub const SEQUENCE: Range<usize> = 4..8;
+    pub const CHECKSUM: Range<usize> = 16..18;
+    /// Behind the options MSS and SACK-permitted.
+    pub const TIMESTAMP: Range<usize> = 28..32;
+}
+
+/// The packet with the SYN of every check of one family, and the sums of what all have in common:
+/// a few fields make it that of one check.
+#[derive(Debug)]
+pub struct Template {
+    bytes: [u8; PACKET_BYTES_MAX],
+    len: usize,
+    /// Length of the IP header.
+    header_len: usize,
+    header_sum: Sum,
+    /// With the pseudo header.
+    segment_sum: Sum,
+}
+
+impl Template {
+    /// For IPv4.
+    ///
+    /// # Errors
+    /// Never: there is room for it.
+    pub fn v4() -> Result<Self, NoRoom> {
+        let nobody = Ipv4Addr::UNSPECIFIED;
+        let syn = syn(1460);
+        let header = ipv4::Repr {
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: true,
+            ttl: HOP_LIMIT,
+            protocol: protocol::TCP,
+            source: nobody,
+            destination: nobody,
+            payload_len: syn.header_len(),
+        };
+        let mut bytes = [0; PACKET_BYTES_MAX];
+        header.emit(&mut bytes)?;
+        bytes[at::V4_CHECKSUM].fill(0);
+        Self::with(bytes, header.header_len(), &syn, nobody.into())
+    }
+
+    /// For IPv6.
+    ///
+    /// # Errors
+    /// Never: there is room for it.
+    pub fn v6() -> Result<Self, NoRoom> {
+        let nobody = Ipv6Addr::UNSPECIFIED;
+        let syn = syn(1440);
+        let header = ipv6::Repr {
+            traffic_class: 0,
+            flow_label: 0,
+            next_header: protocol::TCP,
+            hop_limit: HOP_LIMIT,
+            source: nobody,
+            destination: nobody,
+            payload_len: syn.header_len(),
+        };
+        let mut bytes = [0; PACKET_BYTES_MAX];
+        header.emit(&mut bytes)?;
+        Self::with(bytes, header.header_len(), &syn, nobody.into())
+    }
+
+    fn with(
+        mut bytes: [u8; PACKET_BYTES_MAX],
+        header_len: usize,
+        syn: &tcp::Repr,
+        nobody: IpAddr,
+    ) -> Result<Self, NoRoom> {
+        let len = header_len + syn.header_len();
+        let segment = &mut bytes[header_len..len];
+        syn.emit(segment, nobody, nobody)?;
+        segment[at::CHECKSUM].fill(0);
+        let mut segment_sum = Sum::default();
+        segment_sum.add(segment);
+        let segment_len = u32::try_from(segment.len()).unwrap_or(0);
+        segment_sum.pseudo_header(nobody, nobody, protocol::TCP, segment_len);
+        let mut header_sum = Sum::default();
+        header_sum.add(&bytes[..header_len]);
+        Ok(Self { bytes, len, header_len, header_sum, segment_sum })
+    }
+
+    /// Writes the SYN of `flight`, question number `attempt`, from its IP header on or, if `bare`,
+    /// from its TCP header on; returns its length. `buffer` has [`PACKET_BYTES_MAX`].
+    pub fn write(&self, flight: &Flight, attempt: u8, bare: bool, buffer: &mut [u8]) -> usize {
+        let (source, destination) = (flight.source, flight.target.ip());
+        let start = if bare { self.header_len } else { 0 };
+        let len = self.len - start;
+        let Some(packet) = buffer.get_mut(..len) else { return 0 };
+        packet.copy_from_slice(&self.bytes[start..self.len]);
+        let (header, segment) = packet.split_at_mut(self.header_len - start);
+        if !bare {
+            self.address(header, source, destination);
         }
-        (source, destination) => {
-            let header = ipv6::Repr {
-                traffic_class: 0,
-                flow_label: 0,
-                next_header: protocol::TCP,
-                hop_limit: HOP_LIMIT,
-                source: as_v6(source),
-                destination: as_v6(destination),
-                payload_len,
-            };
-            header.emit(buffer)?;
-            header.header_len()
+        let value = CLOCK.wrapping_add(attempt.into());
+        let mut sum = self.segment_sum;
+        sum.add_address(source);
+        sum.add_address(destination);
+        sum.add_u16(flight.source_port);
+        sum.add_u16(flight.target.port());
+        sum.add_u32(flight.sequence.0);
+        sum.add_u32(value);
+        segment[at::SOURCE_PORT].copy_from_slice(&flight.source_port.to_be_bytes());
+        segment[at::DESTINATION_PORT].copy_from_slice(&flight.target.port().to_be_bytes());
+        segment[at::SEQUENCE].copy_from_slice(&flight.sequence.0.to_be_bytes());
+        segment[at::TIMESTAMP].copy_from_slice(&value.to_be_bytes());
+        segment[at::CHECKSUM].copy_from_slice(&sum.finish().to_be_bytes());
+        len
+    }
+
+    fn address(&self, header: &mut [u8], source: IpAddr, destination: IpAddr) {
+        match (source, destination) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                let mut sum = self.header_sum;
+                sum.add_address(source);
+                sum.add_address(destination);
+                header[at::V4_SOURCE].copy_from_slice(&from.octets());
+                header[at::V4_DESTINATION].copy_from_slice(&to.octets());
+                header[at::V4_CHECKSUM].copy_from_slice(&sum.finish().to_be_bytes());
+            }
+            (from, to) => {
+                header[at::V6_SOURCE].copy_from_slice(&as_v6(from).octets());
+                header[at::V6_DESTINATION].copy_from_slice(&as_v6(to).octets());
+            }
         }
-    };
-    let (needed, found) = (header_len + payload_len, buffer.len());
-    let room = NoRoom::Buffer { what: "SYN", needed, found };
-    let segment = buffer.get_mut(header_len..needed).ok_or(room)?;
-    syn.emit(segment, flight.source, flight.target.ip())?;
-    Ok(needed)
+    }
 }
 
 fn as_v6(address: IpAddr) -> Ipv6Addr {
@@ -74,16 +172,12 @@ fn as_v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-fn syn(flight: &Flight, attempt: u8) -> tcp::Repr {
-    let mss = match flight.target.ip() {
-        IpAddr::V4(_) => 1460,
-        IpAddr::V6(_) => 1440,
-    };
-    let value = CLOCK.wrapping_add(attempt.into());
+/// The SYN, without what differs from check to check.
+fn syn(mss: u16) -> tcp::Repr {
     tcp::Repr {
-        source_port: flight.source_port,
-        destination_port: flight.target.port(),
-        sequence: flight.sequence,
+        source_port: 0,
+        destination_port: 0,
+        sequence: Seq(0),
         acknowledgment: Seq(0),
         flags: Flags::SYN,
         window: 64_240,
@@ -93,7 +187,7 @@ fn syn(flight: &Flight, attempt: u8) -> tcp::Repr {
             mss: Some(mss),
             window_scale: Some(7),
             sack_permitted: true,
-            timestamps: Some(Timestamps { value, echo: 0 }),
+            timestamps: Some(Timestamps { value: 0, echo: 0 }),
             ..Options::default()
         },
     }

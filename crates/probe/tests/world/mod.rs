@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each file of tests uses a part of it")]
 
+pub mod forge;
 pub mod ways;
 
 use std::{
@@ -125,7 +126,9 @@ impl World {
 
     /// 10.77.0.0/16 and fd77::/64 are addresses of far, all of them.
     pub fn lives(&self) {
-        self.run(|| ip(&["route add local 10.77.0.0/16 dev lo", "route add local fd77::/64 dev lo"]));
+        self.run(|| {
+            ip(&["route add local 10.77.0.0/16 dev lo", "route add local fd77::/64 dev lo"])
+        });
     }
 
     /// Far forwards, and refuses or swallows:
@@ -209,10 +212,16 @@ pub fn ip(commands: &[&str]) {
 /// Runs a program in the namespace of this thread.
 #[track_caller]
 pub fn run(program: &str, arguments: &str) {
-    let ran = Command::new(program).args(arguments.split_whitespace()).output();
+    run_words(program, &arguments.split_whitespace().collect::<Vec<_>>());
+}
+
+/// The same for arguments with spaces in them.
+#[track_caller]
+pub fn run_words(program: &str, arguments: &[&str]) {
+    let ran = Command::new(program).args(arguments).output();
     let ran = ran.unwrap_or_else(|error| panic!("needs {program} of iproute2: {error}"));
     let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{program} {arguments}: {said}");
+    assert!(ran.status.success(), "{program} {arguments:?}: {said}");
 }
 
 /// Waits until something is so.
@@ -238,10 +247,14 @@ pub fn packets_sent(device: &str) -> u64 {
 
 /// A counter of TCP of this thread's namespace, both families together.
 pub fn tcp_counter(name: &str) -> u64 {
-    let text = fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
-    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
-    let mut pairs = names.split(' ').zip(values.split(' '));
+    let file = |name| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap();
+    let (snmp, netstat) = (file("snmp"), file("netstat"));
+    let lines: Vec<_> = snmp.lines().chain(netstat.lines()).collect();
+    // A line of names, and one of values.
+    let mut pairs = lines
+        .chunks(2)
+        .filter(|pair| pair[0].starts_with("Tcp"))
+        .flat_map(|pair| pair[0].split(' ').zip(pair[1].split(' ')));
     pairs.find(|(one, _)| *one == name).unwrap().1.parse().unwrap()
 }
 

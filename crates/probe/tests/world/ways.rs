@@ -6,9 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use portolan_probe::{
-    Finding, Method, MethodName, Pace, Plan, Session, SynSettings,
-};
+use portolan_probe::{Finding, Method, MethodName, Pace, Plan, Session, SynSettings};
 use portolan_sys::limits;
 
 use super::PATIENCE;

@@ -8,7 +8,7 @@ struct Caller {
     calls: u32,
 }
 
-impl io::Read for Caller {
+impl Read for Caller {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.calls == 0 {
             return Ok(0);

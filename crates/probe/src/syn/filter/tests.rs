@@ -197,7 +197,7 @@ fn any_packet_is_taken_or_dropped_as_documented() {
     let (_, both) = two_flights();
     let mut random = Random(4);
     let mut counts = [0_u32; 6];
-    for round in 0..200_000 {
+    for round in 0..100_000 {
         let flight = &both[round % 2];
         let mut segment = answer(flight, Flags(random.byte()));
         if random.below(4) == 0 {
@@ -223,7 +223,7 @@ fn any_packet_is_taken_or_dropped_as_documented() {
             *count += u32::from(taken);
         }
     }
-    assert!(counts.iter().all(|&count| count > 1000), "too few are taken to say: {counts:?}");
+    assert!(counts.iter().all(|&count| count > 500), "too few are taken to say: {counts:?}");
 }
 
 #[test]

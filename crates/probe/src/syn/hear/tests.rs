@@ -232,6 +232,12 @@ fn an_error_may_quote_a_syn_that_routers_changed() {
     changed[5] += 8;
     changed.splice(40..40, [protocol::TCP, 0, 1, 4, 0, 0, 0, 0]);
     assert!(is_believed(&v6, &changed));
+    // The first of several fragments, and one that only looks like it.
+    changed[6] = protocol::FRAGMENT;
+    changed[40..48].copy_from_slice(&[protocol::TCP, 0, 0, 1, 0, 0, 0, 9]);
+    assert!(is_believed(&v6, &changed));
+    changed[43] = 9;
+    assert!(!is_believed(&v6, &changed));
 }
 
 #[test]
