@@ -1,11 +1,6 @@
 //! Sweeps that are interrupted and go on.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::SocketAddr,
-    path::PathBuf,
-};
+use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf};
 
 use portolan_e2e::{
     Ran, Running, World,
@@ -158,7 +153,8 @@ fn another_sweep_does_not_go_on_with_it() {
         assert_eq!(fs::read_to_string(&file).ok().as_ref(), Some(&before), "{ran}");
     }
     // What does not change who is asked may change.
-    let ran = run(&world, &format!("{} --timeout 100ms --open", SWEEP.replace("--timeout 200ms ", "")));
+    let ran =
+        run(&world, &format!("{} --timeout 100ms --open", SWEEP.replace("--timeout 200ms ", "")));
     assert_eq!((ran.code, file.exists()), (Some(1), false), "{ran}");
 }
 
@@ -194,9 +190,8 @@ fn what_was_found_before_the_interruption_is_not_overwritten() {
     assert!(file.exists(), "and the sweep can still go on");
     let ran = run(&world, &format!("{sweep} -oX {second}"));
     assert_eq!(ran.code, Some(1), "{ran}");
-    let hosts = |file: String| {
-        fs::read_to_string(&file).unwrap_or_default().matches("<host ").count()
-    };
+    let hosts =
+        |file: String| fs::read_to_string(&file).unwrap_or_default().matches("<host ").count();
     let told = findings(&began.stdout).len();
     assert_eq!((hosts(first.to_string()), hosts(second.to_string())), (told, CHECKS - told));
 }

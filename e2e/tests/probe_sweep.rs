@@ -84,7 +84,8 @@ fn what_is_excluded_is_not_asked() {
     let world = World::new();
     let _open = listeners(&world.host, &OPEN);
     let list = world.file("ours");
-    fs::write(&list, "# ours\n127.0.1.0/24  127.0.2.5-9 # and more\r\n\n127.0.3.1\n").expect("a list");
+    fs::write(&list, "# ours\n127.0.1.0/24  127.0.2.5-9 # and more\r\n\n127.0.3.1\n")
+        .expect("a list");
     let list = list.display();
     let ran = run(&world, &format!("127.0.0.0/22 -p 80 --json --exclude-file {list}"));
     let asked = set(&ran);

@@ -76,7 +76,8 @@ fn report(args: &ProbeArgs, is_rest: bool) -> anyhow::Result<Report> {
                 file.display()
             );
         }
-        let made = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
+        let made =
+            File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
         sinks.push(Sink::new(format, made));
     }
     if to_stdout == 0 {

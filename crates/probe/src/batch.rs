@@ -283,7 +283,8 @@ impl Batch {
             let took = took.min(check.attempts);
             self.counts.answered += 1;
             self.counts.asked_of_answered += u64::from(took);
-            self.pacer.handle_answer(took == 1);
+            let since_first = now.saturating_sub(check.first_at);
+            self.pacer.handle_answer(took == 1, since_first);
         }
         self.conclude(id.0, answer.verdict, answer.evidence, now);
         self.drop_stale();

@@ -28,6 +28,8 @@ use crate::{
 pub struct Probe {
     session: Session<Box<dyn Method + Send>>,
     retries: u8,
+    /// That of the plan that the session has.
+    deadline: Duration,
 }
 
 impl Probe {
@@ -56,13 +58,14 @@ impl Probe {
     #[must_use]
     pub fn with(method: Box<dyn Method + Send>) -> Self {
         let session = Session::new(method, Plan::default(), Pace::Unlimited);
-        Self { session, retries: 2 }
+        Self { session, retries: 2, deadline: Duration::MAX }
     }
 
     /// Asks a silent target again `retries` times within the deadline; 2 unless told otherwise.
     #[must_use]
     pub fn with_retries(self, retries: u8) -> Self {
-        Self { retries: retries.min(plan::ATTEMPTS_MAX - 1), ..self }
+        let retries = retries.min(plan::ATTEMPTS_MAX - 1);
+        Self { retries, deadline: Duration::MAX, ..self }
     }
 
     /// How it asks.
@@ -76,7 +79,10 @@ impl Probe {
     /// # Errors
     /// When it can neither ask nor hear any more; trouble with the target is a verdict.
     pub fn check(&mut self, target: SocketAddr, deadline: Duration) -> io::Result<Finding> {
-        self.session.set_plan(Plan::new(deadline, self.retries));
+        if self.deadline != deadline {
+            self.deadline = deadline;
+            self.session.set_plan(Plan::new(deadline, self.retries));
+        }
         if let Some(finding) = self.session.ask_alone(target)? {
             return Ok(finding);
         }
@@ -88,6 +94,14 @@ impl Probe {
             self.session.wait(wait)?;
         }
     }
+}
+
+/// Is the port of `target` open? For a single question: who asks again keeps a [`Probe`].
+///
+/// # Errors
+/// As those of [`Probe::open`] and [`Probe::check`].
+pub fn check(target: SocketAddr, method: MethodName, deadline: Duration) -> io::Result<Finding> {
+    Probe::open(method)?.check(target, deadline)
 }
 
 /// Opens a method.

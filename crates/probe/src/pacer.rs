@@ -1,8 +1,9 @@
 //! How fast to ask: as fast as the path proves to carry, and no faster.
 //!
-//! The rate doubles in rounds while answers come back, which a path full of silent targets never
-//! earns. It is halved when answers are lost, and goes back to where it was if halving did not
-//! help: then the path loses whatever the rate.
+//! At first the rate doubles with each round trip as long as answers come back, and more of them
+//! than before: a path full of silent targets never earns that, and one that is full has nothing
+//! more to give. When answers are lost the rate is halved, and goes back to where it was if the
+//! path then carries less: it loses whatever the rate.
 
 use std::time::Duration;
 
@@ -30,7 +31,17 @@ const BURST: Duration = Duration::from_millis(2);
 const BURST_LEAST: f64 = 64.0;
 /// What is asked before the first round ends.
 const BURST_FIRST: f64 = 256.0;
+/// The shortest round; they are as long as a round trip.
 const ROUND: Duration = Duration::from_millis(5);
+/// Growth of the answers per second that shows that a path carries more, as in BBR's start.
+const MORE: f64 = 1.25;
+/// So many rounds without it show that the path is full.
+const ROUNDS_FULL: u8 = 3;
+/// Growth per feedback, once the path was full or lost something.
+const GENTLE: f64 = 1.1;
+/// Of the answers per second, what halving the rate leaves on a path that was too full; on one that
+/// loses whatever the rate it leaves half.
+const CARRIES_ON: f64 = 0.75;
 /// Loss below this share of answers is left alone.
 const TOLERATED: f64 = 0.01;
 /// A share is worth something from this many answers on.
@@ -46,6 +57,11 @@ pub struct Pacer {
     credit: f64,
     credit_at: Duration,
     round: Round,
+    /// The most answers per second in a round, and how many rounds ago it was last exceeded by
+    /// [`MORE`]; `None` once the start is over.
+    start: Option<(f64, u8)>,
+    /// Smoothed, of first questions.
+    round_trip: Duration,
     loss: Loss,
 }
 
@@ -64,10 +80,9 @@ struct Loss {
     prompt: u32,
     late: u32,
     tolerated: f64,
-    /// The rate and the loss before the rate was halved, until it shows whether that helped.
-    tried: Option<(f64, f64)>,
-    /// Growth is slow once loss was seen.
-    seen: bool,
+    /// The rate, the loss, and the prompt answers per second before the rate was halved, until it
+    /// shows whether that helped.
+    tried: Option<(f64, f64, f64)>,
 }
 
 impl Pacer {
@@ -95,14 +110,9 @@ impl Pacer {
             credit: first.min(per_second.max(1.0)),
             credit_at: now,
             round: Round { since: now, ..Round::default() },
-            loss: Loss {
-                since: now,
-                prompt: 0,
-                late: 0,
-                tolerated: TOLERATED,
-                tried: None,
-                seen: false,
-            },
+            start: Some((0.0, 0)),
+            round_trip: Duration::ZERO,
+            loss: Loss { since: now, prompt: 0, late: 0, tolerated: TOLERATED, tried: None },
         }
     }
 
@@ -139,55 +149,81 @@ impl Pacer {
         self.credit_at + wait + Duration::from_nanos(1)
     }
 
-    /// An answer came, to the first question or to a repeated one.
-    pub fn handle_answer(&mut self, is_first: bool) {
+    /// An answer came, to the first question or to a repeated one, `took` after the first.
+    pub fn handle_answer(&mut self, is_first: bool, took: Duration) {
         self.round.answered = self.round.answered.saturating_add(1);
         let counter = if is_first { &mut self.loss.prompt } else { &mut self.loss.late };
         *counter = counter.saturating_add(1);
+        if is_first {
+            // RFC 6298, section 2.3, with its weight of 1/8.
+            self.round_trip = (self.round_trip * 7 + took) / 8;
+        }
     }
 
     /// Looks at what happened and sets the rate; `feedback` is how long it takes until loss shows.
     pub fn handle_time(&mut self, now: Duration, feedback: Duration) {
         let Pace::Adaptive { per_second_max } = self.pace else { return };
         let passed = now.saturating_sub(self.round.since);
-        if passed >= ROUND {
-            let Round { asked, answered, .. } = self.round;
-            // A rate that was not used up proves nothing.
-            let used = f64::from(asked) >= self.per_second * passed.as_secs_f64() / 2.0;
-            if used && answered >= asked.div_ceil(16) && asked > 0 {
-                let growth = if self.loss.seen { 1.05 } else { 2.0 };
-                self.per_second = (self.per_second * growth).min(per_second_max);
+        if passed >= ROUND.max(self.round_trip) {
+            if self.per_second < per_second_max {
+                self.weigh_round(passed);
             }
             self.round = Round { since: now, ..Round::default() };
         }
         if now.saturating_sub(self.loss.since) >= feedback {
             self.weigh_loss(now);
         }
+        self.per_second = self.per_second.min(per_second_max);
+    }
+
+    fn weigh_round(&mut self, passed: Duration) {
+        let Some((best, rounds)) = &mut self.start else { return };
+        let Round { asked, answered, .. } = self.round;
+        let seconds = passed.as_secs_f64();
+        // A rate that was not used up proves nothing, nor does a path that hardly answers.
+        let used = f64::from(asked) >= self.per_second * seconds / 2.0;
+        if !used || asked == 0 || answered < asked.div_ceil(16) {
+            return;
+        }
+        // Less what a burst after a pause added.
+        let carried = (f64::from(answered) / seconds).min(self.per_second);
+        if carried > *best * MORE {
+            (*best, *rounds) = (carried, 0);
+            self.per_second *= 2.0;
+            return;
+        }
+        *rounds += 1;
+        if *rounds == ROUNDS_FULL {
+            // What the last doubling added was of no use.
+            self.per_second = (self.per_second / 2.0).max(LEAST.min(self.per_second));
+            self.start = None;
+        }
     }
 
     fn weigh_loss(&mut self, now: Duration) {
-        let Loss { prompt, late, tolerated, tried, .. } = self.loss;
+        let Loss { since, prompt, late, tolerated, tried, .. } = self.loss;
         let answers = prompt.saturating_add(late);
         if answers < ANSWERS_LEAST {
             return;
         }
         let share = f64::from(late) / f64::from(answers);
+        let good = f64::from(prompt) / now.saturating_sub(since).as_secs_f64().max(1e-6);
         self.loss = Loss { since: now, prompt: 0, late: 0, ..self.loss };
         match tried {
-            Some((rate, before)) => {
+            Some((rate, before, good_before)) => {
                 self.loss.tried = None;
-                if share >= before * 0.7 {
-                    // Asking more slowly did not help: the path loses by itself.
+                if good < good_before * CARRIES_ON {
                     self.per_second = self.per_second.max(rate);
                     self.loss.tolerated = share.max(before) * 1.5;
                 }
             }
             None if share > tolerated => {
-                self.loss.tried = Some((self.per_second, share));
-                self.loss.seen = true;
+                self.loss.tried = Some((self.per_second, share, good));
+                self.start = None;
                 let slower = (self.per_second / 2.0).max(LEAST);
                 self.per_second = slower.min(self.per_second);
             }
+            None if self.start.is_none() => self.per_second *= GENTLE,
             None => {}
         }
     }

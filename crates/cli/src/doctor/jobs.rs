@@ -91,12 +91,14 @@ fn probes() -> Vec<Finding> {
             }
             Err(error) => {
                 let refused = error.to_string();
-                Finding::new("probe", method.name(), Status::Refused, refused).advise(match method {
-                    probe::MethodName::Syn => {
-                        "run as root, or grant CAP_NET_RAW; quiet is used instead"
-                    }
-                    _ => "raise the limit of descriptors (ulimit -n)",
-                })
+                Finding::new("probe", method.name(), Status::Refused, refused).advise(
+                    match method {
+                        probe::MethodName::Syn => {
+                            "run as root, or grant CAP_NET_RAW; quiet is used instead"
+                        }
+                        _ => "raise the limit of descriptors (ulimit -n)",
+                    },
+                )
             }
         });
     }

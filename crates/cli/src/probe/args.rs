@@ -167,7 +167,9 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Turns `-oG FILE` and `-oX FILE`, as nmap spells them, into flags of this program.
-pub fn spelled_like_nmap(words: impl Iterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+pub fn spelled_like_nmap(
+    words: impl Iterator<Item = std::ffi::OsString>,
+) -> Vec<std::ffi::OsString> {
     let mut words: Vec<_> = words.collect();
     if words.get(1).is_some_and(|word| word == "probe") {
         for word in &mut words[2..] {

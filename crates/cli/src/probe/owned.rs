@@ -56,7 +56,10 @@ fn allowed() -> anyhow::Result<Ranges> {
             let before = ranges.len();
             ranges.extend(target.hosts.ranges());
             if ranges.len() == before || target.port.is_some() {
-                bail!("{}, line {line}: {target}: write a network, such as 192.0.2.0/24", file.display());
+                bail!(
+                    "{}, line {line}: {target}: write a network, such as 192.0.2.0/24",
+                    file.display()
+                );
             }
         }
     }

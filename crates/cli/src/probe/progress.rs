@@ -26,7 +26,8 @@ impl Progress {
     /// For so many checks, after so many that were done before.
     pub fn new(checks: u64, before: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(checks), ProgressDrawTarget::hidden());
-        let line = "{percent:>3}% {bar:24} {human_pos} of {human_len}, {per_sec}, {msg}, {eta} left";
+        let line =
+            "{percent:>3}% {bar:24} {human_pos} of {human_len}, {per_sec}, {msg}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(line) {
             bar.set_style(style);
         }

@@ -50,7 +50,16 @@ pub fn run(args: &ProbeArgs, targets: &Targets) -> anyhow::Result<ExitCode> {
     let held = is_held.then(Vec::new);
     let ahead = args.timeout + PATIENCE;
     let sweep = Sweep {
-        targets, session, order, report, progress, keeper, verdicts, held, stop, ahead,
+        targets,
+        session,
+        order,
+        report,
+        progress,
+        keeper,
+        verdicts,
+        held,
+        stop,
+        ahead,
         under_way: 0,
     };
     sweep.run()

@@ -118,7 +118,8 @@ fn read(file: &Path) -> anyhow::Result<String> {
     let read = if file == Path::new("-") {
         io::stdin().lock().take(FILE_BYTES_MAX).read_to_string(&mut text)
     } else {
-        fs::File::open(file).and_then(|opened| opened.take(FILE_BYTES_MAX).read_to_string(&mut text))
+        fs::File::open(file)
+            .and_then(|opened| opened.take(FILE_BYTES_MAX).read_to_string(&mut text))
     };
     let read = read.with_context(|| format!("cannot read targets from {}", file.display()))?;
     if read as u64 == FILE_BYTES_MAX {
@@ -165,9 +166,8 @@ fn add(
         entries.extend(target.hosts.ranges().map(|range| Entry { range, zone, port }));
         return Ok(());
     };
-    let is_wanted = |address: &IpAddr| {
-        !(args.ipv4 && address.is_ipv6() || args.ipv6 && address.is_ipv4())
-    };
+    let is_wanted =
+        |address: &IpAddr| !(args.ipv4 && address.is_ipv6() || args.ipv6 && address.is_ipv4());
     let mut addresses: Vec<IpAddr> = resolve(name)?.filter(is_wanted).collect();
     if addresses.is_empty() {
         let family = if args.ipv4 { "IPv4" } else { "IPv6" };
@@ -197,7 +197,9 @@ fn interface(zone: &str) -> anyhow::Result<u32> {
     let socket = net::socket(AddressFamily::INET6, SocketType::DGRAM, None)
         .or_else(|_| net::socket(AddressFamily::INET, SocketType::DGRAM, None));
     let index = socket.and_then(|socket| netdevice::name_to_index(socket, zone));
-    index.ok().with_context(|| format!("there is no interface {zone}: ip link lists those that there are"))
+    index.ok().with_context(|| {
+        format!("there is no interface {zone}: ip link lists those that there are")
+    })
 }
 
 /// The port of a service: as this program names it, or /etc/services.

@@ -48,7 +48,10 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
         }
     };
     if targets.space.len() > CHECKS_MAX {
-        bail!("--wait is for {CHECKS_MAX} checks, and this is {}: name ports with -p", targets.space.len());
+        bail!(
+            "--wait is for {CHECKS_MAX} checks, and this is {}: name ports with -p",
+            targets.space.len()
+        );
     }
     if !args.i_own_these_networks {
         owned::ensure_owned(&targets)?;

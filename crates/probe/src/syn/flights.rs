@@ -57,12 +57,22 @@ pub struct Flights {
     flights: Vec<Option<Flight>>,
     /// How many were launched, round and round.
     launched: u32,
+    /// The place of the last of them.
+    newest: u32,
+}
+
+impl Flight {
+    /// Whether it goes to this address and port from this port, whatever the zone.
+    fn is_between(&self, target: SocketAddr, source_port: u16) -> bool {
+        self.source_port == source_port
+            && (self.target.ip(), self.target.port()) == (target.ip(), target.port())
+    }
 }
 
 impl Flights {
     /// None yet, from these ports; `key` is secret and random.
     pub fn new(key: (u64, u64), ports: Ports) -> Self {
-        Self { key, ports, by_tuple: HashTable::new(), flights: Vec::new(), launched: 0 }
+        Self { key, ports, by_tuple: HashTable::new(), flights: Vec::new(), launched: 0, newest: 0 }
     }
 
     /// The ports.
@@ -95,6 +105,7 @@ impl Flights {
         let sequence = Seq((hash as u32).wrapping_add(moved));
         let flight = Flight { target, source, source_port, sequence, hash, attempts: 1 };
         self.flights[place] = Some(flight);
+        self.newest = id.0;
         let hash_of = rehash(&self.flights);
         self.by_tuple.insert_unique(hash, id.0, hash_of);
         Some((flight, 0))
@@ -137,7 +148,14 @@ impl Flights {
         if !self.ports.contains(source_port) {
             return None;
         }
-        self.find_hashed(self.hash(target, source_port), target, source_port)
+        // Where one check follows the other, it is this one.
+        let newest = self.flights.get(self.newest as usize).and_then(Option::as_ref);
+        match newest {
+            Some(flight) if flight.is_between(target, source_port) => {
+                Some((Id(self.newest), flight))
+            }
+            _ => self.find_hashed(self.hash(target, source_port), target, source_port),
+        }
     }
 
     fn find_hashed(
@@ -148,11 +166,8 @@ impl Flights {
     ) -> Option<(Id, &Flight)> {
         let is_it = |&place: &u32| {
             let flight = self.flights.get(place as usize).and_then(Option::as_ref);
-            flight.is_some_and(|flight| {
-                flight.hash == hash
-                    && flight.source_port == source_port
-                    && (flight.target.ip(), flight.target.port()) == (target.ip(), target.port())
-            })
+            flight
+                .is_some_and(|flight| flight.hash == hash && flight.is_between(target, source_port))
         };
         let place = *self.by_tuple.find(hash, is_it)?;
         Some((Id(place), self.flights.get(place as usize)?.as_ref()?))

@@ -47,9 +47,11 @@ impl Ears {
     /// The packet with the SYN of each check.
     #[must_use]
     pub fn syns(&self) -> Vec<Vec<u8>> {
-        let write = |flight| {
+        let write = |flight: &Flight| {
             let mut buffer = vec![0; segment::PACKET_BYTES_MAX];
-            let length = segment::write(flight, 0, &mut buffer).unwrap_or(0);
+            let template = segment::Template::of(flight.source);
+            let written = template.map(|it| it.write(flight, 0, false, &mut buffer));
+            let length = written.unwrap_or(0);
             buffer.truncate(length);
             buffer
         };

@@ -1,6 +1,10 @@
 //! SYNs that wait to be sent together.
 
-use std::{io, net::SocketAddr, os::fd::AsFd};
+use std::{
+    io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    os::fd::AsFd,
+};
 
 use portolan_sys::{address::Destination, datagrams::Outbox, raw::Family};
 use rustix::io::Errno;
@@ -31,11 +35,11 @@ impl Outgoing {
     /// # Errors
     /// Never: there is room for a SYN.
     pub fn new(family: Family, bare: bool) -> io::Result<Self> {
-        let template = match family {
-            Family::V4 => Template::v4(),
-            Family::V6 => Template::v6(),
+        let source = match family {
+            Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
+            Family::V6 => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let template = template.map_err(io::Error::other)?;
+        let template = Template::of(source).map_err(io::Error::other)?;
         let (outbox, whose, refused) = (Outbox::default(), Vec::new(), Vec::new());
         Ok(Self { template, bare, outbox, whose, refused })
     }
@@ -80,11 +84,16 @@ impl Outgoing {
 
     /// Hands over what was refused.
     pub fn hear(&mut self, each: &mut dyn FnMut(Heard)) {
-        self.refused.drain(..).for_each(each);
+        if !self.refused.is_empty() {
+            self.refused.drain(..).for_each(each);
+        }
     }
 
     /// The check is over: what was refused about it concerns nobody.
     pub fn forget(&mut self, id: Id) {
+        if self.whose.is_empty() && self.refused.is_empty() {
+            return;
+        }
         for whose in &mut self.whose {
             whose.take_if(|(of, _)| *of == id);
         }

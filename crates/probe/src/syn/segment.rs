@@ -48,6 +48,7 @@ mod at {
 pub struct Template {
     bytes: [u8; PACKET_BYTES_MAX],
     len: usize,
+    is_v4: bool,
     /// Length of the IP header.
     header_len: usize,
     header_sum: Sum,
@@ -56,11 +57,15 @@ pub struct Template {
 }
 
 impl Template {
-    /// For IPv4.
+    /// For packets from this address and others of its family.
     ///
     /// # Errors
     /// Never: there is room for it.
-    pub fn v4() -> Result<Self, NoRoom> {
+    pub fn of(source: IpAddr) -> Result<Self, NoRoom> {
+        if source.is_ipv4() { Self::v4() } else { Self::v6() }
+    }
+
+    fn v4() -> Result<Self, NoRoom> {
         let nobody = Ipv4Addr::UNSPECIFIED;
         let syn = syn(1460);
         let header = ipv4::Repr {
@@ -79,11 +84,7 @@ impl Template {
         Self::with(bytes, header.header_len(), &syn, nobody.into())
     }
 
-    /// For IPv6.
-    ///
-    /// # Errors
-    /// Never: there is room for it.
-    pub fn v6() -> Result<Self, NoRoom> {
+    fn v6() -> Result<Self, NoRoom> {
         let nobody = Ipv6Addr::UNSPECIFIED;
         let syn = syn(1440);
         let header = ipv6::Repr {
@@ -116,16 +117,20 @@ impl Template {
         segment_sum.pseudo_header(nobody, nobody, protocol::TCP, segment_len);
         let mut header_sum = Sum::default();
         header_sum.add(&bytes[..header_len]);
-        Ok(Self { bytes, len, header_len, header_sum, segment_sum })
+        Ok(Self { bytes, len, is_v4: nobody.is_ipv4(), header_len, header_sum, segment_sum })
     }
 
     /// Writes the SYN of `flight`, question number `attempt`, from its IP header on or, if `bare`,
-    /// from its TCP header on; returns its length. `buffer` has [`PACKET_BYTES_MAX`].
+    /// from its TCP header on; returns its length. `buffer` has [`PACKET_BYTES_MAX`]; where it is
+    /// too short, or an address of the other family, nothing is written.
     pub fn write(&self, flight: &Flight, attempt: u8, bare: bool, buffer: &mut [u8]) -> usize {
         let (source, destination) = (flight.source, flight.target.ip());
         let start = if bare { self.header_len } else { 0 };
         let len = self.len - start;
         let Some(packet) = buffer.get_mut(..len) else { return 0 };
+        if [source, destination].iter().any(|address| address.is_ipv4() != self.is_v4) {
+            return 0;
+        }
         packet.copy_from_slice(&self.bytes[start..self.len]);
         let (header, segment) = packet.split_at_mut(self.header_len - start);
         if !bare {
@@ -157,18 +162,12 @@ impl Template {
                 header[at::V4_DESTINATION].copy_from_slice(&to.octets());
                 header[at::V4_CHECKSUM].copy_from_slice(&sum.finish().to_be_bytes());
             }
-            (from, to) => {
-                header[at::V6_SOURCE].copy_from_slice(&as_v6(from).octets());
-                header[at::V6_DESTINATION].copy_from_slice(&as_v6(to).octets());
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                header[at::V6_SOURCE].copy_from_slice(&from.octets());
+                header[at::V6_DESTINATION].copy_from_slice(&to.octets());
             }
+            _ => {}
         }
-    }
-}
-
-fn as_v6(address: IpAddr) -> Ipv6Addr {
-    match address {
-        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
-        IpAddr::V6(v6) => v6,
     }
 }
 

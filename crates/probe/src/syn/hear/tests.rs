@@ -30,7 +30,8 @@ fn carried(flight: &Flight, segment: &[u8]) -> Vec<u8> {
 /// Our SYN as a router sees it.
 fn syn(flight: &Flight) -> Vec<u8> {
     let mut buffer = vec![0; segment::PACKET_BYTES_MAX];
-    let length = segment::write(flight, 2, &mut buffer).unwrap();
+    let template = segment::Template::of(flight.source).unwrap();
+    let length = template.write(flight, 2, false, &mut buffer);
     buffer.truncate(length);
     buffer
 }

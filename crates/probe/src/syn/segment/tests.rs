@@ -10,9 +10,13 @@ use crate::{
     syn::tests::{RST_ACK, SYN_ACK, answer, both, bytes, no_flights, reply, two_flights},
 };
 
+fn write(flight: &Flight, attempt: u8, bare: bool, buffer: &mut [u8]) -> usize {
+    Template::of(flight.source).unwrap().write(flight, attempt, bare, buffer)
+}
+
 fn written(flight: &Flight, attempt: u8) -> Vec<u8> {
     let mut buffer = [0xee; PACKET_BYTES_MAX];
-    let length = write(flight, attempt, &mut buffer).unwrap();
+    let length = write(flight, attempt, false, &mut buffer);
     buffer[..length].to_vec()
 }
 
@@ -128,25 +132,37 @@ fn a_repeated_question_is_the_same_but_for_timestamp_and_checksum() {
 }
 
 #[test]
-fn a_buffer_that_is_too_short_is_an_error_and_never_a_panic() {
-    let (_, both) = two_flights();
-    for flight in both {
-        let needed = written(&flight, 0).len();
-        for length in 0..needed {
-            assert!(write(&flight, 0, &mut vec![0; length]).is_err(), "{length} bytes");
-        }
-        assert_eq!(write(&flight, 0, &mut vec![0; needed]).unwrap(), needed);
+fn a_bare_syn_is_the_same_without_its_ip_header() {
+    for flight in two_flights().1 {
+        let whole = written(&flight, 2);
+        let mut buffer = [0; PACKET_BYTES_MAX];
+        let length = write(&flight, 2, true, &mut buffer);
+        assert_eq!(buffer[..length], whole[whole.len() - 40..]);
     }
 }
 
 #[test]
-fn any_pair_of_families_is_written_without_a_panic() {
+fn a_buffer_that_is_too_short_stays_empty_and_is_no_panic() {
+    let (_, both) = two_flights();
+    for flight in both {
+        let needed = written(&flight, 0).len();
+        for length in 0..needed {
+            assert_eq!(write(&flight, 0, false, &mut vec![0; length]), 0, "{length} bytes");
+        }
+        assert_eq!(write(&flight, 0, false, &mut vec![0; needed]), needed);
+    }
+}
+
+#[test]
+fn a_pair_of_two_families_is_not_written_and_no_panic() {
     // A route of the other family makes no sense, and neither does its answer.
     let [(v4, from_v4), (v6, from_v6)] = both();
     let mapped = SocketAddr::new("::ffff:192.0.2.1".parse().unwrap(), 1);
-    for (target, source) in [(v4, from_v6), (v6, from_v4), (mapped, from_v4), (mapped, from_v6)] {
+    for (target, source, len) in
+        [(v4, from_v6, 0), (v6, from_v4, 0), (mapped, from_v4, 0), (mapped, from_v6, 80)]
+    {
         let (flight, _) = no_flights().launch(Id(0), target, source).unwrap();
-        assert_eq!(written(&flight, 0).len(), PACKET_BYTES_MAX);
+        assert_eq!(written(&flight, 0).len(), len);
     }
 }
 
