@@ -24,8 +24,10 @@ for host in root.iter('host'):
                   'status': host.find('status').get('state'), 'ports': ports, 'extra': extra,
                   'names': [name.get('name') for name in host.iter('hostname')]})
 end = root.find('runstats')
-print(json.dumps({'hosts': hosts, 'args': root.get('args'), 'info': dict(root.find('scaninfo').attrib),
-                  'end': dict(end.find('finished').attrib), 'counts': dict(end.find('hosts').attrib)}))
+print(json.dumps({'hosts': hosts, 'args': root.get('args'),
+                  'info': dict(root.find('scaninfo').attrib),
+                  'end': dict(end.find('finished').attrib),
+                  'counts': dict(end.find('hosts').attrib)}))
 ";
 
 /// Reads the grepable format as scripts do.

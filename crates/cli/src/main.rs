@@ -15,7 +15,7 @@ mod print;
 mod probe;
 mod sockets;
 
-/// TCP on Linux: who talks to whom, which sockets exist, is a port open, and what the kernel allows.
+/// TCP on Linux: who talks to whom, which sockets exist, is a port open, what the kernel allows.
 #[derive(Debug, Parser)]
 #[command(name = "portolan", version, max_term_width = 100, subcommand_required = true)]
 #[command(after_help = "Exit codes: 0 done; 1 the answer is no; 2 an error.")]

@@ -9,7 +9,7 @@
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use crate::{
-    Answer, Evidence, Finding, Id, MethodName, Pace, Plan, Verdict, pacer::Pacer,
+    Answer, Counts, Evidence, Finding, Id, MethodName, Pace, Plan, Verdict, pacer::Pacer,
     plan::ATTEMPTS_MAX,
 };
 
@@ -37,32 +37,6 @@ pub struct Concluded {
     pub token: u64,
     /// The result.
     pub finding: Finding,
-}
-
-/// What a batch counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Questions asked, repeated ones too.
-    pub asked: u64,
-    /// Checks that somebody answered.
-    pub answered: u64,
-    /// Answers to checks that were already answered.
-    pub duplicates: u64,
-    /// Questions that answered checks took: each beyond one was lost, or its answer was.
-    pub asked_of_answered: u64,
-}
-
-impl Counts {
-    /// The share of questions that were lost on the way there or back, as far as answers show.
-    #[must_use]
-    pub fn loss(&self) -> f64 {
-        if self.asked_of_answered == 0 {
-            return 0.0;
-        }
-        #[allow(clippy::cast_precision_loss, reason = "a share needs few digits")]
-        let share = self.answered as f64 / self.asked_of_answered as f64;
-        1.0 - share
-    }
 }
 
 /// Checks under way and those that wait for their turn.
@@ -266,6 +240,23 @@ impl Batch {
             self.fresh.push_front(id.0);
         } else {
             self.again.push_front((id.0, generation));
+        }
+    }
+
+    /// The last question about a check that is under way was not sent after all: it will be asked
+    /// a little later, after those that wait already.
+    pub fn handle_unsent(&mut self, id: Id, now: Duration) {
+        self.paused_until = now + BUSY_PAUSE;
+        let check = self.checks.get_mut(id.0 as usize).filter(|check| !check.is_over);
+        let Some(check) = check.filter(|check| check.attempts > 0) else { return };
+        check.attempts -= 1;
+        // What is noted about that question is of a check that is no more.
+        check.generation = check.generation.wrapping_add(1);
+        self.counts.asked -= 1;
+        if check.attempts == 0 {
+            self.fresh.push_back(id.0);
+        } else {
+            self.again.push_back((id.0, check.generation));
         }
     }
 

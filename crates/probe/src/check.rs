@@ -134,6 +134,10 @@ impl<M: Method + ?Sized> Method for Box<M> {
         (**self).flush()
     }
 
+    fn take_unsent(&mut self, each: &mut dyn FnMut(Id)) {
+        (**self).take_unsent(each);
+    }
+
     fn hear(&mut self, each: &mut dyn FnMut(Id, Answer)) -> io::Result<()> {
         (**self).hear(each)
     }

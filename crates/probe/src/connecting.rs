@@ -130,10 +130,16 @@ impl Connecting {
         added
     }
 
+    /// There is nothing left to ask with. A check that was asked before goes on with that: it may
+    /// be the very one that has what is missing, and the kernel repeats its SYN.
+    fn short(&self, id: Id) -> Asked {
+        if self.under_way.has(id) { Asked::Sent } else { Asked::Busy }
+    }
+
     /// A question that could not be asked.
-    fn troubled(&self, errno: Errno, attempt: u8) -> Asked {
+    fn troubled(&self, errno: Errno, id: Id, attempt: u8) -> Asked {
         if outcome::is_shortage(errno) && self.under_way.len() > 0 {
-            return Asked::Busy;
+            return self.short(id);
         }
         let (verdict, evidence) = outcome::of_errno(errno);
         Asked::Answered(Answer { verdict, evidence, attempt: Some(attempt) })
@@ -177,13 +183,14 @@ impl Method for Connecting {
             return Asked::Sent;
         }
         if self.under_way.len() >= self.limit {
-            return Asked::Busy;
+            return self.short(id);
         }
         // An IPv4-mapped address is IPv4 on the wire, and in ICMP.
-        let target = SocketAddr::new(target.ip().to_canonical(), target.port());
+        let mut target = target;
+        target.set_ip(target.ip().to_canonical());
         let socket = match self.open(&target) {
             Ok(socket) => socket,
-            Err(errno) => return self.troubled(errno, attempt),
+            Err(errno) => return self.troubled(errno, id, attempt),
         };
         let may_meet_itself = self.ephemeral.contains(&target.port());
         match self.start(&socket, &target, may_meet_itself) {
@@ -193,9 +200,9 @@ impl Method for Connecting {
             }
             Ok(None) => match self.wait_for(Socket { fd: socket, id, attempt, may_meet_itself }) {
                 Ok(()) => Asked::Sent,
-                Err(errno) => self.troubled(errno, attempt),
+                Err(errno) => self.troubled(errno, id, attempt),
             },
-            Err(errno) => self.troubled(errno, attempt),
+            Err(errno) => self.troubled(errno, id, attempt),
         }
     }
 
@@ -299,7 +306,7 @@ fn reported(socket: &OwnedFd) -> Option<Received> {
 /// program needs.
 fn room(limit: Option<u64>, open: usize) -> usize {
     let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-    limit.saturating_sub(RESERVE).saturating_sub(open).clamp(1, SOCKETS)
+    limit.saturating_sub(RESERVE.min(limit / 4)).saturating_sub(open).clamp(1, SOCKETS)
 }
 
 fn open_descriptors() -> usize {
@@ -313,7 +320,7 @@ fn errno_of(error: &io::Error) -> Errno {
 
 /// The most sockets at once: more than the ephemeral ports to one target.
 const SOCKETS: usize = 65_536;
-/// Descriptors that are left for the rest of the program.
+/// Descriptors that are left for the rest of the program, where there are enough.
 const RESERVE: usize = 64;
 /// Sockets that a silent check has by the end, as usually planned.
 const SOCKETS_PER_CHECK: usize = 3;

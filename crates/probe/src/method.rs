@@ -67,6 +67,12 @@ pub trait Method: fmt::Debug {
         Ok(())
     }
 
+    /// Hands over the checks whose last question was taken in and could not be sent, for lack of
+    /// room that will come back: it is to be asked again.
+    fn take_unsent(&mut self, each: &mut dyn FnMut(Id)) {
+        let _nothing_is_kept = each;
+    }
+
     /// Hands over what came, without waiting. A check may be answered more than once; only
     /// checks that were asked about and not forgotten are.
     ///

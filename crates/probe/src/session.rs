@@ -23,8 +23,8 @@ const ASKED_AT_ONCE: usize = 64;
 ///
 /// [`add`](Self::add) checks while there is [`room`](Self::room), then repeat:
 /// [`turn`](Self::turn), [`next`](Self::next) until there is none, and wait until
-/// [`pollable`](Self::pollable) is readable or the time that `turn` returned has come; [`wait`](Self::wait) does that for
-/// callers without a loop of their own.
+/// [`pollable`](Self::pollable) is readable or the time that `turn` returned has come;
+/// [`wait`](Self::wait) does that for callers without a loop of their own.
 #[derive(Debug)]
 pub struct Session<M> {
     batch: Batch,
@@ -86,6 +86,7 @@ impl<M: Method> Session<M> {
             }
             now = self.started.elapsed();
             let batch = &mut self.batch;
+            self.method.take_unsent(&mut |id| batch.handle_unsent(id, now));
             self.method.hear(&mut |id, answer| batch.handle_answer(id, answer, now))?;
             if asked < ASKED_AT_ONCE || self.batch.has_findings() {
                 break;
@@ -113,12 +114,18 @@ impl<M: Method> Session<M> {
                 return Ok(None);
             }
         };
+        let mut is_sent = true;
         if answer.is_none() {
             self.method.flush()?;
+            self.method.take_unsent(&mut |_| is_sent = false);
             self.method.hear(&mut |_, heard| answer = answer.or(Some(heard)))?;
         }
         let Some(Answer { verdict, evidence, .. }) = answer else {
-            self.batch.add_asked(target, 0, began);
+            if is_sent {
+                self.batch.add_asked(target, 0, began);
+            } else {
+                self.add(target, 0);
+            }
             return Ok(None);
         };
         self.method.forget(ID);

@@ -5,6 +5,7 @@ mod flights;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod hear;
+mod neighbours;
 mod outgoing;
 mod ports;
 mod raw;
@@ -30,7 +31,7 @@ use self::{
     raw::RawLink,
     reserve::Reservation,
     ring::RingLink,
-    routes::{Route, Routes},
+    routes::{Hop, Route, Routes},
 };
 use crate::{Answer, Asked, Id, Method, MethodName, Noise, connecting};
 
@@ -107,10 +108,11 @@ impl Syn {
             self.uses_ring.resize(place + 1, false);
         }
         if attempt == 0 {
-            self.uses_ring[place] = route.next_hop.is_some();
+            self.uses_ring[place] = route.hop != Hop::Kernel;
         }
-        match (&mut self.ring, self.uses_ring[place], route.next_hop) {
-            (Some(ring), true, Some(next_hop)) => Link::Ring(ring, next_hop),
+        match (&mut self.ring, self.uses_ring[place], route.hop) {
+            (_, _, Hop::Kernel) => Link::Raw(&mut self.raw),
+            (Some(ring), true, _) => Link::Ring(ring),
             _ => Link::Raw(&mut self.raw),
         }
     }
@@ -118,7 +120,7 @@ impl Syn {
 
 enum Link<'a> {
     Raw(&'a mut RawLink),
-    Ring(&'a mut RingLink, [u8; 6]),
+    Ring(&'a mut RingLink),
 }
 
 impl Method for Syn {
@@ -142,7 +144,7 @@ impl Method for Syn {
         };
         match self.link(id, &route, attempt) {
             Link::Raw(raw) => raw.ask(id, target, &route),
-            Link::Ring(ring, next_hop) => ring.ask(id, target, &route, next_hop),
+            Link::Ring(ring) => ring.ask(id, target, &route),
         }
     }
 
@@ -152,6 +154,13 @@ impl Method for Syn {
             ring.flush();
         }
         Ok(())
+    }
+
+    fn take_unsent(&mut self, each: &mut dyn FnMut(Id)) {
+        self.raw.take_unsent(each);
+        if let Some(ring) = &mut self.ring {
+            ring.take_unsent(each);
+        }
     }
 
     fn hear(&mut self, each: &mut dyn FnMut(Id, Answer)) -> io::Result<()> {

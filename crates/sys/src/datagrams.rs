@@ -98,6 +98,11 @@ impl<const BYTES: usize> Outbox<BYTES> {
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
+    /// Takes all out, unsent.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
     /// Takes the first out, unsent.
     pub fn drop_first(&mut self) {
         if !self.waiting.is_empty() {

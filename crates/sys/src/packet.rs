@@ -22,6 +22,8 @@ pub use ring::FRAME_BYTES;
 
 /// `ETH_P_IP` of linux/if_ether.h.
 pub const ETHER_TYPE_IPV4: u16 = 0x0800;
+/// `ETH_P_ARP`.
+pub const ETHER_TYPE_ARP: u16 = 0x0806;
 /// `ETH_P_IPV6`.
 pub const ETHER_TYPE_IPV6: u16 = 0x86dd;
 
@@ -83,6 +85,12 @@ impl PacketReceiver {
     /// Hands over what came, without waiting: each packet from its IP header on, and whether it
     /// was cut.
     pub fn receive(&mut self, mut each: impl FnMut(&[u8], bool)) {
+        self.ring.drain(&mut |_, bytes, is_cut| each(bytes, is_cut));
+    }
+
+    /// The same, and before it the number of the link that the packet came by: the virtual one,
+    /// where it is a port of a bridge or bond or carries VLANs.
+    pub fn receive_by_link(&mut self, mut each: impl FnMut(u32, &[u8], bool)) {
         self.ring.drain(&mut each);
     }
 

@@ -8,6 +8,7 @@ use std::{
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::{
+    error_queue,
     filter::{self, Instruction},
     option,
 };
@@ -32,6 +33,9 @@ pub enum Upper {
 
 /// A raw socket, which does not wait. It sends packets, and gets a copy of every packet of its kind
 /// that the host receives and its filter wants: with the IP header on IPv4, without on IPv6.
+///
+/// What ICMP says about what it sent goes to its error queue, and makes the next call fail once:
+/// whoever gets an error takes what is in the queue and calls again.
 #[derive(Debug)]
 pub struct RawIp {
     family: Family,
@@ -62,6 +66,9 @@ impl RawIp {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd = rustix::net::socket_with(domain, SocketType::RAW, flags, Some(protocol))?;
         filter::attach(&fd, filter)?;
+        // Without, the kernel hides that it had no room for a packet, such as in its table of
+        // neighbours (`raw_sendmsg` in net/ipv4/raw.c).
+        error_queue::enable(&fd, family == Family::V6)?;
         // Beyond the system's limit for those who may; up to it for the rest.
         if sockopt::set_socket_recv_buffer_size_force(&fd, receive_bytes).is_err() {
             sockopt::set_socket_recv_buffer_size(&fd, receive_bytes)?;

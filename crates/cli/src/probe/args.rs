@@ -69,11 +69,15 @@ pub struct ProbeArgs {
     pub timeout: Duration,
 
     /// How often to ask a silent target again; a sweep asks more often where questions are lost.
-    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=11))]
+    #[arg(long, value_name = "N", default_value = "2")]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=11))]
     pub retries: u8,
 
     /// Ask this many times a second, whatever comes back [default: as fast as the path carries].
-    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true, conflicts_with = "max_rate")]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = rate)]
+    #[arg(allow_negative_numbers = true)]
+    #[arg(conflicts_with = "max_rate")]
     pub rate: Option<f64>,
 
     /// Never ask more often than this in a second.
@@ -81,11 +85,16 @@ pub struct ProbeArgs {
     pub max_rate: Option<f64>,
 
     /// Check one target N times, one after the other, and say how fast that went.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["wait", "resume", "shard", "rate", "max_rate", "grepable", "xml", "open", "every"])]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(conflicts_with_all = ["wait", "resume", "shard", "rate"])]
+    #[arg(conflicts_with_all = ["max_rate", "grepable", "xml", "open", "every"])]
     pub count: Option<u64>,
 
     /// Wait until all that is asked is open, at most this long if TIME is given.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = humantime::parse_duration, conflicts_with_all = ["resume", "shard", "rate", "max_rate"])]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
+    #[arg(value_parser = humantime::parse_duration)]
+    #[arg(conflicts_with_all = ["resume", "shard", "rate", "max_rate"])]
     #[allow(clippy::option_option, reason = "given or not, with a value or not")]
     pub wait: Option<Option<Duration>>,
 
@@ -166,7 +175,7 @@ fn rate(text: &str) -> Result<f64, String> {
     if is_possible { Ok(rate) } else { Err("0.01 to 100000000 is possible".to_owned()) }
 }
 
-/// Turns `-oG FILE` and `-oX FILE`, as nmap spells them, into flags of this program.
+/// Turns `-oG FILE`, `-oX FILE` and `-iL FILE`, as nmap spells them, into flags of this program.
 pub fn spelled_like_nmap(
     words: impl Iterator<Item = std::ffi::OsString>,
 ) -> Vec<std::ffi::OsString> {
@@ -177,6 +186,8 @@ pub fn spelled_like_nmap(
                 *word = "--grepable".into();
             } else if word == "-oX" {
                 *word = "--xml".into();
+            } else if word == "-iL" {
+                *word = "--targets-from".into();
             }
         }
     }

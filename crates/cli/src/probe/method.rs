@@ -7,7 +7,7 @@ use portolan_probe::{Method, MethodName, SynSettings, open};
 use portolan_sys::{capabilities, limits};
 
 /// From so many checks on, going past the kernel's IP is worth what it takes to open.
-const SWEEP_MIN: u64 = 4096;
+const SWEEP_MIN: u64 = 512;
 
 /// Opens the method asked for, or the best one that this host allows, for so many checks; then
 /// gives up every privilege.

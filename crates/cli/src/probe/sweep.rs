@@ -213,7 +213,7 @@ impl Sweep<'_> {
     }
 
     fn write(&mut self, finding: Finding, at_ms: u64) -> anyhow::Result<()> {
-        let name = self.targets.names.get(&finding.target.ip()).map(String::as_str);
+        let name = self.targets.name_of(finding.target);
         let found = Found { finding, name, at_ms };
         let Self { progress, report, .. } = self;
         progress.aside(|| report.finding(&found)).context(CANNOT_WRITE)

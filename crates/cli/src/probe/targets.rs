@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Read},
-    net::{IpAddr, ToSocketAddrs},
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::Path,
 };
 
@@ -15,7 +15,6 @@ use portolan_probe::{
     space::{AddressRange, Entry, Ranges, Space},
     targets::{Hosts, Target, parse_file},
 };
-
 use rustix::net::{self, AddressFamily, SocketType, netdevice};
 
 use super::args::ProbeArgs;
@@ -33,8 +32,8 @@ pub struct Targets {
     pub space: Space,
     /// The ports of targets that have none of their own.
     pub ports: PortSet,
-    /// The names that addresses were given by.
-    pub names: BTreeMap<IpAddr, String>,
+    /// The names that addresses were given by, with the port of those that had one.
+    names: BTreeMap<(IpAddr, Option<u16>), String>,
     /// What was written, to know it again.
     pub written: Vec<String>,
     /// The targets without what is left out.
@@ -43,6 +42,12 @@ pub struct Targets {
 }
 
 impl Targets {
+    /// The name that a target was given by, if it was.
+    pub fn name_of(&self, target: SocketAddr) -> Option<&str> {
+        let with = |port| self.names.get(&(target.ip(), port));
+        with(Some(target.port())).or_else(|| with(None)).map(String::as_str)
+    }
+
     /// Reads targets, ports and what is left out; resolves names.
     ///
     /// # Errors
@@ -154,7 +159,7 @@ fn excluded(args: &ProbeArgs) -> anyhow::Result<Ranges> {
 fn add(
     target: &Target,
     args: &ProbeArgs,
-    names: &mut BTreeMap<IpAddr, String>,
+    names: &mut BTreeMap<(IpAddr, Option<u16>), String>,
     entries: &mut Vec<Entry>,
 ) -> anyhow::Result<()> {
     let port = target.port;
@@ -177,7 +182,7 @@ fn add(
         addresses.truncate(1);
     }
     for address in addresses {
-        names.entry(address).or_insert_with(|| name.clone());
+        names.entry((address, port)).or_insert_with(|| name.clone());
         entries.push(Entry { range: address.into(), zone, port });
     }
     Ok(())

@@ -87,7 +87,7 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
     let mut verdicts = Verdicts::default();
     for finding in findings.into_values() {
         verdicts.add(finding.verdict);
-        let name = targets.names.get(&finding.target.ip()).map(String::as_str);
+        let name = targets.name_of(finding.target);
         let found = Found { finding, name, at_ms: clock::now_ms() };
         report.finding(&found).context(CANNOT_WRITE)?;
     }

@@ -536,6 +536,43 @@ fn a_busy_method_is_asked_the_same_question_a_little_later() {
 }
 
 #[test]
+fn a_question_that_was_not_sent_is_asked_again_after_the_others_and_counts_for_nothing() {
+    let mut batch = batch(Plan::new(30 * MILLI, 1), 4);
+    let [first, second] = [1, 2].map(|number| batch.add(target(number), number).unwrap());
+    assert_eq!(batch.poll_transmit(Duration::ZERO).map(|it| it.id), Some(first));
+    batch.handle_unsent(first, Duration::ZERO);
+    assert_eq!(batch.counts().asked, 0);
+    assert_eq!(batch.poll_transmit(Duration::ZERO), None);
+    let order = [BUSY_PAUSE; 2].map(|now| batch.poll_transmit(now).map(|it| (it.id, it.attempt)));
+    assert_eq!(order, [Some((second, 0)), Some((first, 0))]);
+    // What was noted about the question that was not sent is of no consequence.
+    batch.handle_timeout(10 * MILLI);
+    assert_eq!(batch.poll_transmit(10 * MILLI), None);
+    batch.handle_timeout(11 * MILLI);
+    let again = [11 * MILLI; 3].map(|now| batch.poll_transmit(now).map(|it| (it.id, it.attempt)));
+    assert_eq!(again, [Some((second, 1)), Some((first, 1)), None]);
+    batch.handle_unsent(second, 11 * MILLI);
+    batch.handle_unsent(Id(3), 11 * MILLI);
+    let then = batch.poll_transmit(12 * MILLI).map(|it| (it.id, it.attempt));
+    assert_eq!(then, Some((second, 1)));
+    assert_eq!(batch.counts().asked, 4);
+}
+
+#[test]
+fn a_check_that_was_asked_before_it_was_added_is_asked_again_in_time() {
+    let mut batch = batch(Plan::new(30 * MILLI, 1), 1);
+    let id = batch.add_asked(target(1), 7, MILLI).unwrap();
+    assert_eq!(batch.poll_transmit(MILLI), None);
+    assert_eq!(batch.poll_timeout(), Some(11 * MILLI));
+    batch.handle_timeout(11 * MILLI);
+    assert_eq!(batch.poll_transmit(11 * MILLI).map(|it| (it.id, it.attempt)), Some((id, 1)));
+    batch.handle_timeout(31 * MILLI);
+    let concluded = batch.poll_finding().unwrap();
+    assert_eq!((concluded.token, concluded.finding.took), (7, 30 * MILLI));
+    assert_eq!(concluded.finding.verdict, Verdict::Filtered);
+}
+
+#[test]
 fn a_refusal_of_this_host_concludes_and_says_nothing_about_the_path() {
     let mut batch = batch(Plan::default(), 4);
     let id = batch.add(target(1), 1).unwrap();

@@ -7,6 +7,7 @@ use super::ports::Ports;
 
 // linux/bpf_common.h; class, size and mode added up.
 const LOAD_BYTE: u16 = 0x30;
+const LOAD_HALF: u16 = 0x28;
 const LOAD_BYTE_AT_X: u16 = 0x50;
 const LOAD_HALF_AT_X: u16 = 0x48;
 const LOAD_X_HEADER_LEN: u16 = 0xb1;
@@ -16,6 +17,14 @@ const JUMP_EQUAL: u16 = 0x15;
 const JUMP_GREATER_EQUAL: u16 = 0x35;
 const JUMP_SET: u16 = 0x45;
 const RETURN: u16 = 0x06;
+
+/// Whom a packet is for, as the kernel sees it (`SKF_AD_OFF + SKF_AD_PKTTYPE` of linux/filter.h).
+const PACKET_TYPE: u32 = 0xffff_f004;
+/// `PACKET_OTHERHOST` of linux/if_packet.h; less means this host, alone or among others.
+const OTHER_HOST: u32 = 3;
+/// `ares_op$REPLY` of RFC 826, and where it stands.
+const ARP_REPLY: u32 = 2;
+const ARP_OPERATION: u32 = 6;
 
 /// Everything there is of a packet.
 const WHOLE: u32 = 0x4_0000;
@@ -100,6 +109,19 @@ pub fn packet_v6(ports: Ports) -> Vec<Instruction> {
         op(RETURN, 0),
     ];
     [head.as_slice(), &segment(ports)].concat()
+}
+
+/// For a packet socket of ARP: replies that are for this host. A link in promiscuous mode brings
+/// those for others, and of a VLAN that this host is not in.
+pub fn arp_replies() -> Vec<Instruction> {
+    vec![
+        op(LOAD_BYTE, PACKET_TYPE),
+        jump(JUMP_GREATER_EQUAL, OTHER_HOST, 2, 0),
+        op(LOAD_HALF, ARP_OPERATION),
+        jump(JUMP_EQUAL, ARP_REPLY, 1, 0),
+        op(RETURN, 0),
+        op(RETURN, WHOLE),
+    ]
 }
 
 #[cfg(test)]

@@ -111,6 +111,15 @@ impl Flights {
         Some((flight, 0))
     }
 
+    /// The last question was not sent after all.
+    pub fn take_back(&mut self, id: Id) {
+        let Some(Some(flight)) = self.flights.get_mut(id.0 as usize) else { return };
+        flight.attempts = flight.attempts.saturating_sub(1);
+        if flight.attempts == 0 {
+            self.land(id);
+        }
+    }
+
     /// The check is over.
     pub fn land(&mut self, id: Id) {
         let Some(flight) = self.flights.get_mut(id.0 as usize).and_then(Option::take) else {

@@ -4,9 +4,10 @@ use std::{
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
     os::fd::AsFd,
+    time::Duration,
 };
 
-use portolan_sys::{address::Destination, datagrams::Outbox, raw::Family};
+use portolan_sys::{address::Destination, clock, datagrams::Outbox, error_queue, raw::Family};
 use rustix::io::Errno;
 
 use super::{
@@ -27,6 +28,10 @@ pub struct Outgoing {
     whose: Vec<Option<(Id, SocketAddr)>>,
     /// What the kernel refused to send, until somebody listens.
     refused: Vec<Heard>,
+    /// What the kernel had no room for, until somebody takes it back.
+    unsent: Vec<Id>,
+    /// Since when it has had none; `None` if it had, the last time.
+    no_room_since: Option<Duration>,
 }
 
 impl Outgoing {
@@ -41,7 +46,7 @@ impl Outgoing {
         };
         let template = Template::of(source).map_err(io::Error::other)?;
         let (outbox, whose, refused) = (Outbox::default(), Vec::new(), Vec::new());
-        Ok(Self { template, bare, outbox, whose, refused })
+        Ok(Self { template, bare, outbox, whose, refused, unsent: Vec::new(), no_room_since: None })
     }
 
     /// Whether none waits.
@@ -61,25 +66,53 @@ impl Outgoing {
         self.whose.push(Some((id, flight.target)));
     }
 
-    /// Sends as much as the kernel takes now. What it refuses for good is an answer; what it has
-    /// no room for stays.
+    /// Sends what waits. What the kernel refuses is an answer; what it has no room for comes back
+    /// by [`take_unsent`](Self::take_unsent), unless that has lasted.
     pub fn flush(&mut self, fd: impl AsFd) {
+        let mut errors = 0;
         while !self.outbox.is_empty() {
-            match self.outbox.send(&fd) {
-                Ok(sent) => drop(self.whose.drain(..sent)),
-                Err(error) => {
-                    let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
-                    if matches!(errno, Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::INTR) {
-                        return;
-                    }
-                    let whose = self.whose.remove(0);
-                    self.outbox.drop_first();
-                    self.refused.extend(whose.map(|(id, target)| {
-                        Heard::Answer(id, refused(errno.raw_os_error(), target))
-                    }));
+            let error = match self.outbox.send(&fd) {
+                Ok(sent) => {
+                    self.whose.drain(..sent);
+                    self.no_room_since = None;
+                    continue;
+                }
+                Err(error) => Errno::from_io_error(&error).unwrap_or(Errno::IO),
+            };
+            // It may be about something that was sent long ago.
+            if drain_errors(&fd) && errors < ERRORS_MAX {
+                errors += 1;
+                continue;
+            }
+            if error == Errno::INTR {
+                continue;
+            }
+            if matches!(error, Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) {
+                let now = clock::coarse();
+                let since = *self.no_room_since.get_or_insert(now);
+                if now.saturating_sub(since) < PATIENCE {
+                    self.unsent.extend(self.whose.drain(..).flatten().map(|(id, _)| id));
+                    self.outbox.clear();
+                    return;
                 }
             }
+            self.refuse_first(error);
         }
+    }
+
+    /// Hands over whose question was not sent.
+    pub fn take_unsent(&mut self, each: &mut dyn FnMut(Id)) {
+        if !self.unsent.is_empty() {
+            self.unsent.drain(..).for_each(each);
+        }
+    }
+
+    fn refuse_first(&mut self, errno: Errno) {
+        let whose = self.whose.remove(0);
+        self.outbox.drop_first();
+        self.refused.extend(
+            whose.map(|(id, target)| Heard::Answer(id, refused(errno.raw_os_error(), target))),
+        );
     }
 
     /// Hands over what was refused.
@@ -91,12 +124,27 @@ impl Outgoing {
 
     /// The check is over: what was refused about it concerns nobody.
     pub fn forget(&mut self, id: Id) {
-        if self.whose.is_empty() && self.refused.is_empty() {
+        if self.whose.is_empty() && self.refused.is_empty() && self.unsent.is_empty() {
             return;
         }
+        self.unsent.retain(|of| *of != id);
         for whose in &mut self.whose {
             whose.take_if(|(of, _)| *of == id);
         }
         self.refused.retain(|heard| !matches!(heard, Heard::Answer(of, _) if *of == id));
     }
 }
+
+/// Takes what is in the error queue of a socket, a bounded number of entries; whether there was
+/// anything. What ICMP says is heard by a socket of its own.
+pub fn drain_errors(fd: impl AsFd) -> bool {
+    let has_one = || matches!(error_queue::receive(&fd, &mut []), Ok(Some(_)));
+    (0..ERRORS_MAX).take_while(|_| has_one()).count() > 0
+}
+
+/// Entries of an error queue that are taken at once, and how often that is tried.
+const ERRORS_MAX: u32 = 64;
+
+/// How long the kernel may have no room before it counts as a refusal. It makes some in its table
+/// of neighbours after 5 seconds (`neigh_forced_gc` in net/core/neighbour.c).
+const PATIENCE: Duration = Duration::from_secs(15);

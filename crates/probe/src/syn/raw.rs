@@ -17,7 +17,7 @@ use super::{
     filter,
     flights::{Flights, Heard},
     hear,
-    outgoing::Outgoing,
+    outgoing::{Outgoing, drain_errors},
     reserve::Reservation,
     routes::Route,
 };
@@ -27,6 +27,8 @@ use crate::{Asked, Id};
 const RECEIVE_BYTES: usize = 8 << 20;
 /// What the kernel may queue of ICMP messages.
 const ERROR_BYTES: usize = 1 << 20;
+/// So many errors in a row, of so many tries, are not about what was sent.
+const ERRORS_MAX: usize = BATCH / 2;
 /// Longer than any answer to a SYN.
 const PACKET_BYTES: usize = 512;
 
@@ -144,6 +146,17 @@ impl RawLink {
         std::iter::once(&mut self.v4).chain(&mut self.v6).for_each(Pair::flush);
     }
 
+    /// See [`Method::take_unsent`](crate::Method::take_unsent).
+    pub fn take_unsent(&mut self, each: &mut dyn FnMut(Id)) {
+        let Self { flights, v4, v6, .. } = self;
+        for outgoing in std::iter::once(v4).chain(v6).flat_map(Pair::outgoing) {
+            outgoing.take_unsent(&mut |id| {
+                flights.take_back(id);
+                each(id);
+            });
+        }
+    }
+
     /// See [`Method::hear`](crate::Method::hear).
     pub fn hear(&mut self, each: &mut dyn FnMut(Heard)) -> io::Result<()> {
         let Self { flights, v4, v6, inbox, .. } = self;
@@ -188,7 +201,7 @@ fn drain(
     understand: impl Fn(Received<'_>) -> Heard,
     each: &mut dyn FnMut(Heard),
 ) -> io::Result<bool> {
-    let mut some = false;
+    let (mut some, mut errors) = (false, 0);
     for _ in 0..BATCH {
         let received = match expected {
             ..=1 => inbox.receive_one(socket, needs_source).map(|packet| {
@@ -206,7 +219,14 @@ fn drain(
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            // It is about something that was sent, mostly; the same again and again is not.
+            Err(error) => {
+                drain_errors(socket);
+                errors += 1;
+                if errors == ERRORS_MAX {
+                    return Err(error);
+                }
+            }
         }
     }
     Ok(some)

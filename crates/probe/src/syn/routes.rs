@@ -29,8 +29,23 @@ pub struct Route {
     pub source: IpAddr,
     /// The link's number.
     pub interface: u32,
-    /// The Ethernet address of the router that comes next, where there is one and it is known.
-    pub next_hop: Option<[u8; 6]>,
+    /// Who comes next on the link.
+    pub hop: Hop,
+}
+
+/// Who comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// That is the kernel's to find out, or a link without Ethernet addresses.
+    Kernel,
+    /// A neighbour whose Ethernet address the kernel knows: a router, or a target of which the
+    /// address was set by hand.
+    Neighbour([u8; 6]),
+    /// The target itself, on an Ethernet link where it can be asked for by ARP.
+    OnLink {
+        /// The link's own Ethernet address.
+        own: [u8; 6],
+    },
 }
 
 /// What the host's routing says, remembered.

@@ -18,6 +18,10 @@ pub const FRAME_BYTES: usize = 512;
 /// Bytes of a block, which the kernel allocates in one piece.
 const BLOCK_BYTES: usize = 1 << 16;
 
+/// Where the kernel writes a frame's `sockaddr_ll`: behind the header, aligned to 16 bytes
+/// (`TPACKET_ALIGNMENT` of linux/if_packet.h).
+const SENDER_OFFSET: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(16);
+
 /// The frames, mapped.
 #[derive(Debug)]
 pub struct Ring {
@@ -54,8 +58,9 @@ impl Ring {
         Ok(Self { memory, len, next: 0 })
     }
 
-    /// Hands over every frame that the kernel has filled, one round of the ring at most.
-    pub fn drain(&mut self, each: &mut dyn FnMut(&[u8], bool)) {
+    /// Hands over every frame that the kernel has filled, one round of the ring at most: the number
+    /// of the link that it came by, the packet, and whether it was cut.
+    pub fn drain(&mut self, each: &mut dyn FnMut(u32, &[u8], bool)) {
         for _ in 0..self.len / FRAME_BYTES {
             let offset = self.next * FRAME_BYTES;
             // SAFETY: `next` is less than the number of frames, so the frame lies in the mapping.
@@ -71,11 +76,16 @@ impl Ring {
             let header = unsafe { frame.cast::<libc::tpacket2_hdr>().read() };
             let start = usize::from(header.tp_net);
             let len = usize::try_from(header.tp_snaplen).unwrap_or(0);
-            if start >= size_of::<libc::tpacket2_hdr>() && start + len <= FRAME_BYTES {
+            if start >= SENDER_OFFSET + size_of::<libc::sockaddr_ll>() && start + len <= FRAME_BYTES
+            {
+                // SAFETY: behind the header the kernel has written where the packet came from,
+                // which is plain numbers; it ends before the packet, as was just seen.
+                let sender = unsafe { frame.add(SENDER_OFFSET).cast::<libc::sockaddr_ll>().read() };
+                let interface = u32::try_from(sender.sll_ifindex).unwrap_or(0);
                 // SAFETY: the range lies in the frame, which the kernel does not write while it
                 // is ours.
                 let bytes = unsafe { std::slice::from_raw_parts(frame.add(start).as_ptr(), len) };
-                each(bytes, header.tp_snaplen < header.tp_len);
+                each(interface, bytes, header.tp_snaplen < header.tp_len);
             }
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
             self.next = (self.next + 1) % (self.len / FRAME_BYTES);

@@ -197,6 +197,12 @@ fn a_packet_goes_to_a_neighbour_past_ip() {
         ring.receive(|bytes, _| heard.push(bytes.to_vec()));
         assert_eq!(heard, [packet.to_vec()], "as it is");
 
+        outbox.push(&to, |_| 40);
+        assert_eq!(outbox.send(&sender).unwrap(), 1);
+        let mut links = Vec::new();
+        ring.receive_by_link(|link, bytes, is_cut| links.push((link, bytes.len(), is_cut)));
+        assert_eq!(links, [(1, 40, false)], "and by which link");
+
         let nowhere = Destination::Link { interface: 99, ether_type: 0x800, address: [0; 6] };
         outbox.push(&nowhere, |_| 40);
         assert_eq!(outbox.send(&sender).unwrap_err().raw_os_error(), Some(libc::ENXIO));

@@ -10,6 +10,11 @@ use crate::syn::tests::{
 /// Runs a program as the kernel does (Documentation/networking/filter.rst): how many bytes it
 /// wants. A load beyond the packet ends it with 0. Only what the programs use is known here.
 fn run(program: &[Instruction], packet: &[u8]) -> u32 {
+    run_of_type(program, packet, 0)
+}
+
+/// The same for a packet of this type: 0 is for this host.
+fn run_of_type(program: &[Instruction], packet: &[u8], packet_type: u32) -> u32 {
     let load = |at: u64, length: usize| -> Option<u32> {
         let at = usize::try_from(at).unwrap();
         let bytes = packet.get(at..at.checked_add(length)?)?;
@@ -23,7 +28,9 @@ fn run(program: &[Instruction], packet: &[u8]) -> u32 {
         let indexed = u64::from(x) + u64::from(operand);
         let jump = |holds: bool| usize::from(if holds { jump_true } else { jump_false });
         let loaded = match code {
+            LOAD_BYTE if operand == PACKET_TYPE => Some(packet_type),
             LOAD_BYTE => load(operand.into(), 1),
+            LOAD_HALF => load(operand.into(), 2),
             LOAD_BYTE_AT_X => load(indexed, 1),
             LOAD_HALF_AT_X => load(indexed, 2),
             LOAD_X_HEADER_LEN => load(operand.into(), 1).map(|byte| (byte & 0xf) * 4),
@@ -33,7 +40,7 @@ fn run(program: &[Instruction], packet: &[u8]) -> u32 {
         };
         let Some(loaded) = loaded else { return 0 };
         match code {
-            LOAD_BYTE | LOAD_BYTE_AT_X | LOAD_HALF_AT_X => accumulator = loaded,
+            LOAD_BYTE | LOAD_HALF | LOAD_BYTE_AT_X | LOAD_HALF_AT_X => accumulator = loaded,
             LOAD_X_HEADER_LEN => x = loaded,
             LOAD_X => x = operand,
             AND => accumulator &= operand,
@@ -103,7 +110,7 @@ fn taken(packet: &[u8]) -> [bool; 6] {
 
 #[test]
 fn every_jump_and_every_end_is_within_the_program() {
-    for program in programs() {
+    for program in programs().into_iter().chain([arp_replies()]) {
         for (at, instruction) in program.iter().enumerate() {
             let Instruction { code, jump_true, jump_false, .. } = *instruction;
             if matches!(code, JUMP_EQUAL | JUMP_GREATER_EQUAL | JUMP_SET) {
@@ -176,6 +183,24 @@ fn of_icmp_only_errors_pass() {
         let whole = wrap(router(&v6), v6.source, protocol::ICMPV6, &message);
         let passes = (takes(&icmp_v6(), &message), takes(&packet_v6(PORTS), &whole));
         assert_eq!(passes, (kind < 128, kind < 128), "{kind}");
+    }
+}
+
+#[test]
+fn of_arp_only_replies_for_this_host_pass() {
+    let mut arp = [0; 28];
+    for operation in 0..=u16::MAX {
+        arp[6..8].copy_from_slice(&operation.to_be_bytes());
+        assert_eq!(takes(&arp_replies(), &arp), operation == 2, "{operation}");
+    }
+    arp[6..8].copy_from_slice(&[0, 2]);
+    // This host, all, several; another host, sent by this one.
+    for (packet_type, passes) in (0..).zip([true, true, true, false, false]) {
+        let wanted = run_of_type(&arp_replies(), &arp, packet_type);
+        assert_eq!(wanted > 0, passes, "{packet_type}");
+    }
+    for length in 0..8 {
+        assert!(!takes(&arp_replies(), &arp[..length]), "{length} bytes");
     }
 }
 

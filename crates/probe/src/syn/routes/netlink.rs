@@ -7,7 +7,7 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::{
     AddressFamily, RouteNetlinkMessage,
-    link::{LinkLayerType, LinkMessage},
+    link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage},
     neighbour::{
         NeighbourAddress, NeighbourAttribute, NeighbourHeader, NeighbourMessage, NeighbourState,
     },
@@ -17,7 +17,7 @@ use netlink_packet_route::{
 use portolan_sys::netlink::NetlinkSocket;
 use rustix::io::Errno;
 
-use super::{Route, number};
+use super::{Hop, Route, number};
 
 /// The kernel answers at once.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -64,32 +64,65 @@ impl Questions {
             return Err(Errno::NETUNREACH.raw_os_error());
         }
         let (mut source, mut interface, mut gateway) = (None, 0, None);
+        let mut is_direct = found.header.kind == RouteType::Unicast;
         for attribute in found.attributes {
             match attribute {
                 RouteAttribute::PrefSource(address) => source = ip(&address),
                 RouteAttribute::Oif(number) => interface = number,
                 RouteAttribute::Gateway(address) => gateway = ip(&address),
+                // A router of the other family, or a tunnel.
+                RouteAttribute::Via(_)
+                | RouteAttribute::Encap(_)
+                | RouteAttribute::EncapType(_) => is_direct = false,
                 _ => {}
             }
         }
+        let hop = match (gateway, source) {
+            (Some(gateway), _) => self.to_router(interface, gateway),
+            (None, Some(IpAddr::V4(_))) if is_direct && target.is_ipv4() => {
+                self.to_target(interface, target)
+            }
+            _ => Hop::Kernel,
+        };
         // What the kernel sends to itself comes from the target's own address.
-        let source = source.unwrap_or(target);
-        let next_hop = gateway.and_then(|gateway| self.next_hop(interface, gateway));
-        Ok(Route { source, interface, next_hop })
+        Ok(Route { source: source.unwrap_or(target), interface, hop })
     }
 
-    /// The Ethernet address of a neighbour, if the link is Ethernet and the kernel knows it.
-    fn next_hop(&mut self, interface: u32, gateway: IpAddr) -> Option<[u8; 6]> {
-        if !self.is_ethernet(interface) {
-            return None;
+    fn to_router(&mut self, interface: u32, gateway: IpAddr) -> Hop {
+        match self.ethernet(interface) {
+            None => Hop::Kernel,
+            Some(_) => {
+                self.neighbour(interface, gateway, is_usable).map_or(Hop::Kernel, Hop::Neighbour)
+            }
         }
+    }
+
+    /// To a target that is on the link. What the kernel has found out about it says nothing about
+    /// the other addresses of the stretch; what was set by hand is an edge.
+    fn to_target(&mut self, interface: u32, target: IpAddr) -> Hop {
+        let Some(link) = self.ethernet(interface) else { return Hop::Kernel };
+        let by_hand = |state| state == NeighbourState::Permanent;
+        match (self.neighbour(interface, target, by_hand), link.own) {
+            (Some(address), _) => Hop::Neighbour(address),
+            (None, Some(own)) if link.has_arp => Hop::OnLink { own },
+            _ => Hop::Kernel,
+        }
+    }
+
+    /// The Ethernet address of a neighbour, if the kernel has it in such a state.
+    fn neighbour(
+        &mut self,
+        interface: u32,
+        address: IpAddr,
+        is_wanted: fn(NeighbourState) -> bool,
+    ) -> Option<[u8; 6]> {
         let mut question = NeighbourMessage::default();
         question.header = NeighbourHeader {
-            family: family(gateway),
+            family: family(address),
             ifindex: interface,
             ..NeighbourHeader::default()
         };
-        let address = match gateway {
+        let address = match address {
             IpAddr::V4(v4) => NeighbourAddress::Inet(v4),
             IpAddr::V6(v6) => NeighbourAddress::Inet6(v6),
         };
@@ -100,23 +133,31 @@ impl Questions {
                 found = Some(neighbour);
             }
         });
-        let found = found.filter(|found| asked.is_ok() && is_usable(found.header.state))?;
+        let found = found.filter(|found| asked.is_ok() && is_wanted(found.header.state))?;
         found.attributes.iter().find_map(|attribute| match attribute {
             NeighbourAttribute::LinkLayerAddress(bytes) => bytes.as_slice().try_into().ok(),
             _ => None,
         })
     }
 
-    fn is_ethernet(&mut self, interface: u32) -> bool {
+    /// The link, if it is Ethernet.
+    fn ethernet(&mut self, interface: u32) -> Option<Ethernet> {
         let mut question = LinkMessage::default();
         question.header.index = interface;
-        let mut is_ethernet = false;
+        let mut found = None;
         let asked = self.ask(RouteNetlinkMessage::GetLink(question), false, &mut |answer| {
             if let RouteNetlinkMessage::NewLink(link) = answer {
-                is_ethernet = link.header.link_layer_type == LinkLayerType::Ether;
+                found = Some(link);
             }
         });
-        asked.is_ok() && is_ethernet
+        let link = found
+            .filter(|link| asked.is_ok() && link.header.link_layer_type == LinkLayerType::Ether)?;
+        let own = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::Address(bytes) => bytes.as_slice().try_into().ok(),
+            _ => None,
+        });
+        let without = LinkFlags::Noarp | LinkFlags::Loopback;
+        Some(Ethernet { own, has_arp: !link.header.flags.intersects(without) })
     }
 
     /// Where anything that decides about routes begins or has ended, ascending; `None` if that
@@ -153,12 +194,35 @@ impl Questions {
             })
             .ok()?;
         }
+        edges
+            .extend(self.neighbours_by_hand()?.into_iter().flat_map(|it| ends(Some(it), 32, true)));
         if edges.len() >= EDGES_MAX {
             return None;
         }
         edges.sort_unstable();
         edges.dedup();
         Some(edges)
+    }
+
+    /// Neighbours over IPv4 of which the Ethernet address was set by hand.
+    fn neighbours_by_hand(&mut self) -> Option<Vec<IpAddr>> {
+        let mut question = NeighbourMessage::default();
+        question.header.family = AddressFamily::Inet;
+        let mut found = Vec::new();
+        self.ask(RouteNetlinkMessage::GetNeighbour(question), true, &mut |answer| {
+            let RouteNetlinkMessage::NewNeighbour(neighbour) = answer else { return };
+            let is_by_hand = neighbour.header.state == NeighbourState::Permanent;
+            if is_by_hand && found.len() < EDGES_MAX {
+                found.extend(neighbour.attributes.iter().find_map(|attribute| match attribute {
+                    NeighbourAttribute::Destination(NeighbourAddress::Inet(v4)) => {
+                        Some(IpAddr::V4(*v4))
+                    }
+                    _ => None,
+                }));
+            }
+        })
+        .ok()?;
+        Some(found)
     }
 
     /// Asks, and hands over each answer; `errno` if the kernel refuses.
@@ -218,6 +282,14 @@ impl Questions {
         }
         Ok(false)
     }
+}
+
+/// An Ethernet link.
+struct Ethernet {
+    /// Its own address.
+    own: Option<[u8; 6]>,
+    /// Its neighbours answer ARP.
+    has_arp: bool,
 }
 
 /// The first address of a prefix, and the one after its last. Without an address it is everything
