@@ -191,3 +191,35 @@ fn privileges_are_given_up_before_anybody_is_asked() {
     let ran = sweep.finish();
     assert!(ran.code == Some(1) && ran.stderr.contains("interrupted"), "{ran}");
 }
+
+/// The kernel had no room, as when its table of neighbours is full: that is not silence.
+#[test]
+fn a_question_that_the_kernel_has_no_room_for_is_asked_again() {
+    let world = World::new();
+    let _open = listeners(&world.host, &["127.0.0.1:80"]);
+    let trace = world.file("trace");
+    // The first calls are questions about routes, which go by `sendto` too.
+    let inject = format!("inject=sendto:error=ENOBUFS:when={}..60", netlink_questions(&world) + 1);
+    let ran = world.host.run(traced(&world, &trace, &["-e", &inject]));
+    assert!(ran.code == Some(0) && ran.stdout.contains(" open "), "{ran}");
+    let trace = fs::read_to_string(trace).expect("a trace");
+    let (injected, all) = (trace.matches("INJECTED").count(), trace.matches("sendto(").count());
+    assert!(injected > 20 && all > injected, "{trace}");
+}
+
+fn netlink_questions(world: &World) -> usize {
+    let trace = world.file("before");
+    let ran = world.host.run(traced(world, &trace, &[]));
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let trace = fs::read_to_string(trace).expect("a trace");
+    trace.lines().filter(|line| line.contains("nlmsg_type")).count()
+}
+
+fn traced(world: &World, trace: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-e", "trace=sendto", "-o"]).arg(trace).args(more);
+    let portolan = world.portolan(&["probe", "127.0.0.1:80", "--method", "syn"]);
+    command.arg(portolan.get_program()).args(portolan.get_args());
+    world.at_home(&mut command);
+    command
+}

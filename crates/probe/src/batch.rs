@@ -6,15 +6,15 @@
 //! (until none), [`poll_timeout`](Batch::poll_timeout). Time is an argument, counted from any
 //! moment; it must not go back.
 
+mod later;
+mod loss;
+
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use crate::{
     Answer, Counts, Evidence, Finding, Id, MethodName, Pace, Plan, Verdict, pacer::Pacer,
     plan::ATTEMPTS_MAX,
 };
-
-/// How long to hold back when a method is out of buffers or ports.
-const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// One question to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,10 @@ pub struct Batch {
     /// How many of those queues were ever used.
     queues: u8,
     concluded: VecDeque<Concluded>,
+    /// Those that could not be asked when it was their turn, and when they come back.
+    later: VecDeque<Asked>,
+    /// When a method was last busy, and how often at that time.
+    busy: (Duration, u32),
     paused_until: Duration,
     counts: Counts,
     insists: bool,
@@ -73,10 +77,13 @@ struct Check {
     target: SocketAddr,
     token: u64,
     first_at: Duration,
+    last_at: Duration,
     /// Which check of this place it is.
     generation: u32,
     attempts: u8,
     is_over: bool,
+    /// Since when its questions could not be sent.
+    unsent_since: Option<Duration>,
 }
 
 impl Batch {
@@ -95,6 +102,8 @@ impl Batch {
             asked: Default::default(),
             queues: 0,
             concluded: VecDeque::new(),
+            later: VecDeque::new(),
+            busy: (Duration::ZERO, 0),
             paused_until: Duration::ZERO,
             counts: Counts::default(),
             insists: false,
@@ -151,9 +160,11 @@ impl Batch {
             target,
             token,
             first_at: Duration::ZERO,
+            last_at: Duration::ZERO,
             generation,
             attempts: 0,
             is_over: false,
+            unsent_since: None,
         };
         let place = if let Some(place) = self.free.pop() {
             let used = self.checks.get_mut(place as usize)?;
@@ -215,6 +226,7 @@ impl Batch {
         let entry = Asked { at, place, generation: check.generation };
         let Some(queue) = self.asked.get_mut(usize::from(check.attempts)) else { return };
         check.attempts += 1;
+        check.last_at = at;
         queue.push_back(entry);
         self.queues = self.queues.max(check.attempts);
         // Behind a silent check, those that are over pile up; half of the entries are stale now.
@@ -224,42 +236,6 @@ impl Batch {
         self.counts.asked += 1;
     }
 
-    /// The method could not ask the question that [`poll_transmit`](Self::poll_transmit) gave
-    /// last: it will be asked a little later.
-    pub fn handle_busy(&mut self, id: Id, now: Duration) {
-        self.paused_until = now + BUSY_PAUSE;
-        let Some(check) = self.checks.get_mut(id.0 as usize).filter(|check| !check.is_over) else {
-            return;
-        };
-        let Some(attempt) = check.attempts.checked_sub(1) else { return };
-        check.attempts = attempt;
-        let (generation, queue) = (check.generation, &mut self.asked[usize::from(attempt)]);
-        queue.pop_back_if(|last| last.place == id.0);
-        self.counts.asked -= 1;
-        if attempt == 0 {
-            self.fresh.push_front(id.0);
-        } else {
-            self.again.push_front((id.0, generation));
-        }
-    }
-
-    /// The last question about a check that is under way was not sent after all: it will be asked
-    /// a little later, after those that wait already.
-    pub fn handle_unsent(&mut self, id: Id, now: Duration) {
-        self.paused_until = now + BUSY_PAUSE;
-        let check = self.checks.get_mut(id.0 as usize).filter(|check| !check.is_over);
-        let Some(check) = check.filter(|check| check.attempts > 0) else { return };
-        check.attempts -= 1;
-        // What is noted about that question is of a check that is no more.
-        check.generation = check.generation.wrapping_add(1);
-        self.counts.asked -= 1;
-        if check.attempts == 0 {
-            self.fresh.push_back(id.0);
-        } else {
-            self.again.push_back((id.0, check.generation));
-        }
-    }
-
     /// An answer about a check that is under way.
     pub fn handle_answer(&mut self, id: Id, answer: Answer, now: Duration) {
         let Some(check) = self.checks.get(id.0 as usize) else { return };
@@ -267,15 +243,14 @@ impl Batch {
             self.counts.duplicates += 1;
             return;
         }
-        // A refusal of this host says nothing about the path.
-        if !matches!(answer.evidence, Evidence::Refusal(_)) {
-            // No answer is to a question that was not asked, whatever a method says.
-            let took = answer.attempt.map_or(check.attempts, |attempt| attempt.saturating_add(1));
-            let took = took.min(check.attempts);
-            self.counts.answered += 1;
-            self.counts.asked_of_answered += u64::from(took);
-            let since_first = now.saturating_sub(check.first_at);
-            self.pacer.handle_answer(took == 1, since_first);
+        if let Evidence::Refusal(_) = answer.evidence {
+            // Of the host, which says nothing about the path, and changes as routes do.
+            let is_passing = matches!(answer.verdict, Verdict::Unreachable(_));
+            if self.insists && is_passing && check.attempts < self.plan.attempts() {
+                return;
+            }
+        } else {
+            self.count_answer(*check, answer.attempt, now);
         }
         self.conclude(id.0, answer.verdict, answer.evidence, now);
         self.drop_stale();
@@ -283,6 +258,15 @@ impl Batch {
 
     /// Time has passed: asks again, and gives up, where it is due.
     pub fn handle_timeout(&mut self, now: Duration) {
+        while let Some(entry) = self.later.pop_front_if(|entry| entry.at <= now) {
+            if !self.is_current(entry.place, entry.generation) {
+                continue;
+            }
+            match self.checks[entry.place as usize].attempts {
+                0 => self.fresh.push_back(entry.place),
+                _ => self.again.push_back((entry.place, entry.generation)),
+            }
+        }
         let feedback = self.plan.wait(0) * 2;
         self.pacer.handle_time(now, feedback);
         let attempts = self.attempts();
@@ -297,6 +281,7 @@ impl Batch {
                 if !current {
                     continue;
                 }
+                self.checks[entry.place as usize].unsent_since = None;
                 if attempt + 1 < attempts {
                     self.again.push_back((entry.place, entry.generation));
                 } else {
@@ -316,7 +301,8 @@ impl Batch {
         });
         let waits = !self.again.is_empty() || !self.fresh.is_empty();
         let turn = waits.then(|| self.pacer.ready_at().max(self.paused_until));
-        due.chain(turn).min()
+        let later = self.later.front().map(|entry| entry.at);
+        due.chain(turn).chain(later).min()
     }
 
     /// The next check that is over. The caller makes the method forget it.
@@ -324,22 +310,6 @@ impl Batch {
         let concluded = self.concluded.pop_front()?;
         self.free.push(concluded.id.0);
         Some(concluded)
-    }
-
-    /// How many questions a silent target is asked: as planned, and more where so many are lost
-    /// that one of all those asked would be missed by chance.
-    fn attempts(&self) -> u8 {
-        let planned = self.plan.attempts();
-        if !self.insists || self.counts.answered < 50 {
-            return planned;
-        }
-        #[allow(clippy::cast_precision_loss, reason = "an estimate")]
-        let (asked, loss) = (self.counts.asked as f64, self.counts.loss().clamp(0.001, 0.9));
-        // Of `asked` checks, fewer than one in a hundred runs may miss one.
-        let needed = ((asked * 100.0).ln() / -loss.ln()).ceil();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
-        let needed = needed.clamp(0.0, f64::from(ATTEMPTS_MAX)) as u8;
-        needed.max(planned)
     }
 
     fn is_current(&self, place: u32, generation: u32) -> bool {

@@ -29,7 +29,7 @@ pub struct Probe {
     session: Session<Box<dyn Method + Send>>,
     retries: u8,
     /// That of the plan that the session has.
-    deadline: Duration,
+    deadline: Option<Duration>,
 }
 
 impl Probe {
@@ -58,14 +58,14 @@ impl Probe {
     #[must_use]
     pub fn with(method: Box<dyn Method + Send>) -> Self {
         let session = Session::new(method, Plan::default(), Pace::Unlimited);
-        Self { session, retries: 2, deadline: Duration::MAX }
+        Self { session, retries: 2, deadline: None }
     }
 
     /// Asks a silent target again `retries` times within the deadline; 2 unless told otherwise.
     #[must_use]
     pub fn with_retries(self, retries: u8) -> Self {
         let retries = retries.min(plan::ATTEMPTS_MAX - 1);
-        Self { retries, deadline: Duration::MAX, ..self }
+        Self { retries, deadline: None, ..self }
     }
 
     /// How it asks.
@@ -74,13 +74,14 @@ impl Probe {
         self.session.method().name()
     }
 
-    /// Is the port of `target` open? Answers within `deadline`, asking again meanwhile.
+    /// Is the port of `target` open? Answers within `deadline`, an hour at most, asking again
+    /// meanwhile.
     ///
     /// # Errors
     /// When it can neither ask nor hear any more; trouble with the target is a verdict.
     pub fn check(&mut self, target: SocketAddr, deadline: Duration) -> io::Result<Finding> {
-        if self.deadline != deadline {
-            self.deadline = deadline;
+        if self.deadline != Some(deadline) {
+            self.deadline = Some(deadline);
             self.session.set_plan(Plan::new(deadline, self.retries));
         }
         if let Some(finding) = self.session.ask_alone(target)? {

@@ -60,8 +60,8 @@ pub struct Pacer {
     /// The most answers per second in a round, and how many rounds ago it was last exceeded by
     /// [`MORE`]; `None` once the start is over.
     start: Option<(f64, u8)>,
-    /// Smoothed, of first questions.
-    round_trip: Duration,
+    /// Smoothed, of first questions; `None` before any was answered.
+    round_trip: Option<Duration>,
     loss: Loss,
 }
 
@@ -111,9 +111,15 @@ impl Pacer {
             credit_at: now,
             round: Round { since: now, ..Round::default() },
             start: Some((0.0, 0)),
-            round_trip: Duration::ZERO,
+            round_trip: None,
             loss: Loss { since: now, prompt: 0, late: 0, tolerated: TOLERATED, tried: None },
         }
+    }
+
+    /// How long answers to first questions take, smoothed; `None` before there was one.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.round_trip
     }
 
     /// The present rate, in questions per second.
@@ -156,7 +162,8 @@ impl Pacer {
         *counter = counter.saturating_add(1);
         if is_first {
             // RFC 6298, section 2.3, with its weight of 1/8.
-            self.round_trip = (self.round_trip * 7 + took) / 8;
+            let smoothed = self.round_trip.map_or(took, |before| (before * 7 + took) / 8);
+            self.round_trip = Some(smoothed);
         }
     }
 
@@ -164,7 +171,7 @@ impl Pacer {
     pub fn handle_time(&mut self, now: Duration, feedback: Duration) {
         let Pace::Adaptive { per_second_max } = self.pace else { return };
         let passed = now.saturating_sub(self.round.since);
-        if passed >= ROUND.max(self.round_trip) {
+        if passed >= ROUND.max(self.round_trip.unwrap_or_default()) {
             if self.per_second < per_second_max {
                 self.weigh_round(passed);
             }

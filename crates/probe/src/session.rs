@@ -18,6 +18,8 @@ use crate::{Answer, Asked, Batch, Counts, Finding, Id, Method, Pace, Plan};
 /// Questions that are asked before answers are looked at: so many that the cost of looking is
 /// shared, so few that answers do not pile up.
 const ASKED_AT_ONCE: usize = 64;
+/// How often answers are taken before silence is concluded. Each time may bring thousands.
+const HEARD_AT_ONCE: usize = 64;
 
 /// Many checks at once on the caller's thread.
 ///
@@ -79,6 +81,10 @@ impl<M: Method> Session<M> {
     pub fn turn(&mut self) -> io::Result<Option<Duration>> {
         let mut now = self.started.elapsed();
         loop {
+            // What is there already is no silence, however late it is looked at.
+            if self.batch.poll_timeout().is_some_and(|due| due <= now) {
+                self.hear_all(now)?;
+            }
             self.batch.handle_timeout(now);
             let asked = self.ask(now);
             if asked > 0 {
@@ -182,6 +188,26 @@ impl<M: Method> Session<M> {
     /// The plan for checks that are not over yet.
     pub fn set_plan(&mut self, plan: Plan) {
         self.batch.set_plan(plan);
+    }
+
+    /// Takes answers until there are none left, a bounded number of times.
+    fn hear_all(&mut self, now: Duration) -> io::Result<()> {
+        for _ in 0..HEARD_AT_ONCE {
+            let (batch, mut heard) = (&mut self.batch, 0);
+            self.method.hear(&mut |id, answer| {
+                heard += 1;
+                batch.handle_answer(id, answer, now);
+            })?;
+            if heard == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the checks that were not asked yet, without a finding. Returns how many.
+    pub fn drop_waiting(&mut self) -> usize {
+        self.batch.drop_waiting()
     }
 
     /// Asks what is due, a bounded number; how many it tried.

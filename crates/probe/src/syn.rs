@@ -78,7 +78,8 @@ impl Syn {
     pub fn open(settings: SynSettings) -> io::Result<Self> {
         let raw = RawLink::open(flights(settings.ports)?)?;
         let ring = match settings.past_ip {
-            true => Some(RingLink::open(flights(settings.ports)?)?),
+            // Where there are no packet sockets, raw ones do as well.
+            true => RingLink::open(flights(settings.ports)?).ok(),
             false => None,
         };
         let routes = Routes::open()?;
@@ -95,8 +96,7 @@ impl Syn {
 
     fn epoll(&self) -> io::Result<OwnedFd> {
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let rings = self.ring.iter().flat_map(RingLink::descriptors);
-        for fd in self.raw.descriptors().chain(rings) {
+        for fd in self.ring.iter().flat_map(RingLink::descriptors) {
             epoll::add(&poll, fd, EventData::new_u64(0), EventFlags::IN)?;
         }
         Ok(poll)
@@ -196,6 +196,8 @@ impl Method for Syn {
             None => self.epoll()?,
         };
         let poll: &OwnedFd = self.poll.insert(poll);
+        self.raw
+            .watch(&mut |fd| Ok(epoll::add(poll, fd, EventData::new_u64(0), EventFlags::IN)?))?;
         Ok(poll.as_fd())
     }
 }

@@ -4,17 +4,22 @@ use std::io;
 
 use anyhow::Context;
 use portolan_probe::{Method, MethodName, SynSettings, open};
-use portolan_sys::{capabilities, limits};
+use portolan_sys::{
+    capabilities::{self, CapabilitySet},
+    limits,
+};
+
+use super::ProbeArgs;
 
 /// From so many checks on, going past the kernel's IP is worth what it takes to open.
 const SWEEP_MIN: u64 = 512;
 
 /// Opens the method asked for, or the best one that this host allows, for so many checks; then
-/// gives up every privilege.
+/// gives up every privilege that is not needed further on.
 ///
 /// # Errors
 /// Why it cannot be used, and what to do.
-pub fn open_for(checks: u64, wanted: Option<MethodName>) -> anyhow::Result<Box<dyn Method + Send>> {
+pub fn open_for(checks: u64, args: &ProbeArgs) -> anyhow::Result<Box<dyn Method + Send>> {
     // Sockets are what the methods of the kernel use up.
     let _as_it_was = limits::raise_descriptors();
     let settings = SynSettings {
@@ -22,13 +27,17 @@ pub fn open_for(checks: u64, wanted: Option<MethodName>) -> anyhow::Result<Box<d
         past_ip: checks >= SWEEP_MIN,
         capacity: usize::try_from(checks).unwrap_or(usize::MAX).clamp(1, 1 << 16),
     };
-    let method = match wanted {
+    let method = match args.method.method() {
         Some(name) => open(name, settings).with_context(|| refusal(name))?,
         None => best(settings)?,
     };
-    // What they opened, they keep.
-    capabilities::retain(capabilities::CapabilitySet::empty())
-        .context("cannot give up privileges")?;
+    // What they opened, they keep. The file of `--resume` is written again and again, and without
+    // this one root is a stranger in other users' folders.
+    let keep = match args.resume {
+        Some(_) => CapabilitySet::DAC_OVERRIDE,
+        None => CapabilitySet::empty(),
+    };
+    capabilities::retain(keep).context("cannot give up privileges")?;
     Ok(method)
 }
 

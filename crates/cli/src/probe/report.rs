@@ -15,7 +15,7 @@ mod xml;
 use std::{borrow::Cow, io, net::SocketAddr, time::Duration};
 
 use portolan_flow::{Transport, service_name};
-use portolan_probe::{Counts, Finding, MethodName, Verdict};
+use portolan_probe::{Counts, Finding, MethodName, Noise, Verdict};
 use serde::{Deserialize, Serialize};
 
 use hosts::Hosts;
@@ -97,8 +97,8 @@ pub struct Summary {
     pub verdicts: Verdicts,
     /// What the batch counted.
     pub counts: Counts,
-    /// Packets that claimed to be answers, and were not.
-    pub forged: u64,
+    /// What came that was no answer, and what there was no room for.
+    pub noise: Noise,
     /// From the first check to the last finding.
     pub took: Duration,
     /// When it ended, in milliseconds since 1970.

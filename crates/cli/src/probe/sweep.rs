@@ -22,6 +22,8 @@ use super::{
 
 /// Checks that are added between two looks at what came.
 const ADDED_AT_ONCE: usize = 4096;
+/// So few checks are asked as planned, and no more often.
+const FEW_MAX: u64 = 64;
 /// So many findings are told in order, at the end.
 const HELD_MAX: u64 = 1024;
 /// How soon a request to end is noticed.
@@ -38,12 +40,14 @@ pub fn run(args: &ProbeArgs, targets: &Targets) -> anyhow::Result<ExitCode> {
     let stop = Stop::listen().context("cannot listen for signals")?;
     let mut order = order(args, targets, beginning.seed);
     order.resume_at(beginning.position.max(order.position()));
-    let method = method::open_for(order.remaining(), args.method.method())?;
+    let method = method::open_for(order.remaining(), args)?;
     let progress = Progress::new(order.remaining(), beginning.verdicts.total());
     let mut keeper = Keeper::new(args.resume.clone(), identity, beginning);
     // Now rather than in the midst of it all: whether the file can be written.
     keeper.write()?;
-    let session = Session::new(method, plan(args), pace(args)).insistent();
+    let session = Session::new(method, plan(args), pace(args));
+    let is_sweep = order.remaining() > FEW_MAX;
+    let session = if is_sweep { session.insistent() } else { session };
     let verdicts = beginning.verdicts;
     // What is held would be lost to a sweep that goes on after a crash.
     let is_held = order.remaining() <= HELD_MAX && args.resume.is_none();
@@ -61,6 +65,7 @@ pub fn run(args: &ProbeArgs, targets: &Targets) -> anyhow::Result<ExitCode> {
         stop,
         ahead,
         under_way: 0,
+        dropped: 0,
     };
     sweep.run()
 }
@@ -97,6 +102,8 @@ struct Sweep<'a> {
     ahead: Duration,
     /// Checks that were added and are not over.
     under_way: usize,
+    /// Checks that were not asked before the end was asked for.
+    dropped: usize,
 }
 
 impl Sweep<'_> {
@@ -114,13 +121,13 @@ impl Sweep<'_> {
         let started = Instant::now();
         let done = self.ask_all();
         // Whatever happened, what was found so far is told, and kept.
-        let is_complete = done.is_ok() && self.order.remaining() == 0;
+        let is_complete = done.is_ok() && self.order.remaining() == 0 && self.dropped == 0;
         self.progress.clear();
         self.tell_held()?;
         let summary = Summary {
             verdicts: self.verdicts,
             counts: self.session.counts(),
-            forged: self.session.method().noise().forged,
+            noise: self.session.method().noise(),
             took: started.elapsed(),
             ended_ms: clock::now_ms(),
             is_complete,
@@ -139,6 +146,11 @@ impl Sweep<'_> {
     fn ask_all(&mut self) -> anyhow::Result<()> {
         loop {
             self.add();
+            if self.stop.is_asked() {
+                let dropped = self.session.drop_waiting();
+                self.under_way -= dropped;
+                self.dropped += dropped;
+            }
             let wait = self.session.turn().context("cannot ask any more")?;
             let mut is_idle = true;
             while let Some((number, finding)) = self.session.next() {

@@ -53,20 +53,7 @@ impl Targets {
     /// # Errors
     /// What cannot be read or resolved, and why.
     pub fn read(args: &ProbeArgs) -> anyhow::Result<Self> {
-        let ports = ports(args)?;
-        let targets = written(args)?;
-        let mut names = BTreeMap::new();
-        let mut entries = Vec::new();
-        for target in &targets {
-            add(target, args, &mut names, &mut entries)?;
-        }
-        let excluded = excluded(args)?;
-        let space = Space::new(ports.clone(), entries.iter().copied(), &excluded)?;
-        if space.is_empty() {
-            bail!("nothing is left to ask: --exclude leaves out every target");
-        }
-        let written = targets.iter().map(ToString::to_string).collect();
-        Ok(Self { space, ports, names, written, entries, excluded })
+        Written::read(args)?.resolve(args)
     }
 
     /// The checks of addresses that are none of these.
@@ -87,6 +74,44 @@ impl Targets {
     }
 }
 
+/// What was written, which is read once, as standard input can be.
+#[derive(Debug)]
+pub struct Written {
+    ports: PortSet,
+    targets: Vec<Target>,
+    excluded: Vec<Target>,
+}
+
+impl Written {
+    /// Reads targets, ports and what is left out.
+    ///
+    /// # Errors
+    /// What cannot be read, and why.
+    pub fn read(args: &ProbeArgs) -> anyhow::Result<Self> {
+        Ok(Self { ports: ports(args)?, targets: targets(args)?, excluded: excluded(args)? })
+    }
+
+    /// Resolves names.
+    ///
+    /// # Errors
+    /// Which cannot be resolved; nothing or too much that is left to ask.
+    pub fn resolve(&self, args: &ProbeArgs) -> anyhow::Result<Targets> {
+        let ports = self.ports.clone();
+        let mut names = BTreeMap::new();
+        let mut entries = Vec::new();
+        for target in &self.targets {
+            add(target, args, &mut names, &mut entries)?;
+        }
+        let excluded = ranges(&self.excluded)?;
+        let space = Space::new(ports.clone(), entries.iter().copied(), &excluded)?;
+        if space.is_empty() {
+            bail!("nothing is left to ask: --exclude leaves out every target");
+        }
+        let written = self.targets.iter().map(ToString::to_string).collect();
+        Ok(Targets { space, ports, names, written, entries, excluded })
+    }
+}
+
 fn ports(args: &ProbeArgs) -> anyhow::Result<PortSet> {
     Ok(match (&args.ports, args.top) {
         (Some(text), _) => PortSet::parse(text, &service)?,
@@ -96,7 +121,7 @@ fn ports(args: &ProbeArgs) -> anyhow::Result<PortSet> {
 }
 
 /// The targets of the command line, then those of files.
-fn written(args: &ProbeArgs) -> anyhow::Result<Vec<Target>> {
+fn targets(args: &ProbeArgs) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
     for text in &args.targets {
         targets.push(Target::parse(text, &service)?);
@@ -134,7 +159,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 }
 
 /// What is left out: the same grammar, without ports.
-fn excluded(args: &ProbeArgs) -> anyhow::Result<Ranges> {
+fn excluded(args: &ProbeArgs) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
     for text in &args.exclude {
         targets.push(Target::parse_exclude(text, &service)?);
@@ -145,8 +170,12 @@ fn excluded(args: &ProbeArgs) -> anyhow::Result<Ranges> {
             bail!("{}: {target}: what is left out has no port", file.display());
         }
     }
+    Ok(targets)
+}
+
+fn ranges(targets: &[Target]) -> anyhow::Result<Ranges> {
     let mut ranges = Vec::new();
-    for target in &targets {
+    for target in targets {
         match &target.hosts {
             // Whichever of its addresses would be asked.
             Hosts::Name(name) => ranges.extend(resolve(name)?.map(AddressRange::from)),

@@ -13,9 +13,10 @@ use portolan_probe::{Finding, Method, Pace, Plan, Session, Verdict};
 use portolan_sys::clock;
 
 use super::{
-    CANNOT_WRITE, ProbeArgs, Targets, method, owned, plan,
+    CANNOT_WRITE, ProbeArgs, method, owned, plan,
     report::{Found, Start, Summary, Verdicts},
     stop::Stop,
+    targets::Written,
 };
 
 /// So many services may be waited for.
@@ -40,8 +41,9 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
     let stop = Stop::listen().context("cannot listen for signals")?;
     let is_over = || stop.is_asked() || at_most.is_some_and(|most| started.elapsed() >= most);
     let mut pauses = Pauses::default();
+    let written = Written::read(args)?;
     let targets = loop {
-        match Targets::read(args) {
+        match written.resolve(args) {
             Ok(targets) => break targets,
             Err(error) if !is_unresolved(&error) || is_over() => return Err(error),
             Err(_) => pauses.pause(started, at_most),
@@ -57,7 +59,7 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
         owned::ensure_owned(&targets)?;
     }
     let mut report = super::report(args, false)?;
-    let method = method::open_for(targets.space.len(), args.method.method())?;
+    let method = method::open_for(targets.space.len(), args)?;
     let ports = targets.asked_ports();
     let start = Start {
         command_line: &std::env::args().collect::<Vec<_>>().join(" "),
@@ -94,7 +96,7 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
     let summary = Summary {
         verdicts,
         counts: session.counts(),
-        forged: session.method().noise().forged,
+        noise: session.method().noise(),
         took: started.elapsed(),
         ended_ms: clock::now_ms(),
         // Whatever was waited for in vain was asked.

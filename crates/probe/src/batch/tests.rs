@@ -120,8 +120,9 @@ struct Simulator {
     added: u64,
     /// Answers that were handed over about checks that are over.
     second_answers: u64,
-    /// The questions that answered checks took, as the answers said.
+    /// The questions that answered checks took, as far as that is known, and of how many it is.
     took: u64,
+    attributed: u64,
     packets: u64,
 }
 
@@ -146,6 +147,7 @@ impl Simulator {
             added: 0,
             second_answers: 0,
             took: 0,
+            attributed: 0,
             packets: 0,
         }
     }
@@ -209,8 +211,7 @@ impl Simulator {
             assert_eq!(transmit.attempt, *asked);
             if self.random.happens(self.world.busy) {
                 self.batch.handle_busy(transmit.id, self.now);
-                assert_eq!(self.batch.poll_transmit(self.now), None, "it asks a busy method");
-                return;
+                continue;
             }
             *asked += 1;
             self.packets += 1;
@@ -252,7 +253,10 @@ impl Simulator {
             if check.is_over {
                 self.second_answers += 1;
             } else {
-                self.took += u64::from(if tells { attempt + 1 } else { check.attempts });
+                let guessed = || self.batch.attribute(check, self.now);
+                let known = if tells { Some(attempt) } else { guessed() };
+                self.took += known.map_or(0, |attempt| u64::from(attempt) + 1);
+                self.attributed += u64::from(known.is_some());
             }
             self.batch.handle_answer(Id(place), answer, self.now);
         }
@@ -312,7 +316,8 @@ impl Simulator {
             asked: self.asked.iter().copied().map(u64::from).sum(),
             answered,
             duplicates: self.second_answers,
-            asked_of_answered: self.took,
+            attributed: self.attributed,
+            asked_of_attributed: self.took,
         };
         assert_eq!(counts, expected, "{:?}", self.world);
         assert!(self.asked.iter().all(|&asked| (1..=ATTEMPTS_MAX).contains(&asked)));
@@ -539,23 +544,88 @@ fn a_busy_method_is_asked_the_same_question_a_little_later() {
 fn a_question_that_was_not_sent_is_asked_again_after_the_others_and_counts_for_nothing() {
     let mut batch = batch(Plan::new(30 * MILLI, 1), 4);
     let [first, second] = [1, 2].map(|number| batch.add(target(number), number).unwrap());
-    assert_eq!(batch.poll_transmit(Duration::ZERO).map(|it| it.id), Some(first));
+    let ask = |batch: &mut Batch, now| {
+        batch.handle_timeout(now);
+        batch.poll_transmit(now).map(|it| (it.id, it.attempt))
+    };
+    assert_eq!(ask(&mut batch, Duration::ZERO), Some((first, 0)));
     batch.handle_unsent(first, Duration::ZERO);
     assert_eq!(batch.counts().asked, 0);
-    assert_eq!(batch.poll_transmit(Duration::ZERO), None);
-    let order = [BUSY_PAUSE; 2].map(|now| batch.poll_transmit(now).map(|it| (it.id, it.attempt)));
-    assert_eq!(order, [Some((second, 0)), Some((first, 0))]);
+    // It keeps nobody waiting.
+    assert_eq!(ask(&mut batch, Duration::ZERO), Some((second, 0)));
+    assert_eq!(ask(&mut batch, Duration::ZERO), None);
+    assert_eq!(ask(&mut batch, BUSY_PAUSE), Some((first, 0)));
     // What was noted about the question that was not sent is of no consequence.
-    batch.handle_timeout(10 * MILLI);
-    assert_eq!(batch.poll_transmit(10 * MILLI), None);
-    batch.handle_timeout(11 * MILLI);
-    let again = [11 * MILLI; 3].map(|now| batch.poll_transmit(now).map(|it| (it.id, it.attempt)));
-    assert_eq!(again, [Some((second, 1)), Some((first, 1)), None]);
+    let again = [10, 10, 11].map(|at| ask(&mut batch, at * MILLI));
+    assert_eq!(again, [Some((second, 1)), None, Some((first, 1))]);
     batch.handle_unsent(second, 11 * MILLI);
     batch.handle_unsent(Id(3), 11 * MILLI);
-    let then = batch.poll_transmit(12 * MILLI).map(|it| (it.id, it.attempt));
-    assert_eq!(then, Some((second, 1)));
+    let then = [11, 12].map(|at| ask(&mut batch, at * MILLI));
+    assert_eq!(then, [None, Some((second, 1))]);
     assert_eq!(batch.counts().asked, 4);
+}
+
+#[test]
+fn a_question_that_can_never_be_sent_is_a_refusal_after_some_seconds() {
+    let mut batch = batch(Plan::default(), 4);
+    let id = batch.add(target(1), 1).unwrap();
+    let mut now = Duration::ZERO;
+    let verdict = loop {
+        batch.handle_timeout(now);
+        if let Some(concluded) = batch.poll_finding() {
+            break concluded.finding.verdict;
+        }
+        assert_eq!(batch.poll_transmit(now).map(|it| it.id), Some(id));
+        batch.handle_unsent(id, now);
+        now += BUSY_PAUSE;
+        assert!(now < 2 * UNSENT_MAX);
+    };
+    assert_eq!(verdict, Verdict::Error(Errno::NOBUFS.raw_os_error()));
+    assert!(now >= UNSENT_MAX);
+}
+
+#[test]
+fn a_method_that_is_busy_with_one_target_after_the_other_is_left_alone_for_a_moment() {
+    let mut batch = batch(Plan::default(), 100);
+    assert!((0..100).all(|number| batch.add(target(number), number).is_some()));
+    let mut busy = 0;
+    while let Some(transmit) = batch.poll_transmit(MILLI) {
+        batch.handle_busy(transmit.id, MILLI);
+        busy += 1;
+    }
+    assert_eq!(busy, BUSY_MAX);
+    batch.handle_timeout(MILLI + BUSY_PAUSE);
+    assert!(batch.poll_transmit(MILLI + BUSY_PAUSE).is_some());
+}
+
+#[test]
+fn checks_that_were_not_asked_can_be_dropped_and_leave_their_places() {
+    let mut batch = batch(Plan::default(), 4);
+    let [asked, ..] = [1, 2, 3, 4].map(|number| batch.add(target(number), number).unwrap());
+    assert!(batch.poll_transmit(Duration::ZERO).is_some());
+    let postponed = batch.poll_transmit(Duration::ZERO).unwrap();
+    batch.handle_busy(postponed.id, Duration::ZERO);
+    assert_eq!((batch.drop_waiting(), batch.room()), (3, 3));
+    assert_eq!(batch.drop_waiting(), 0);
+    batch.handle_answer(asked, open(Some(0)), MILLI);
+    assert_eq!(batch.poll_finding().map(|it| it.id), Some(asked));
+    assert!(batch.is_idle());
+    batch.handle_timeout(MILLI * 2);
+    assert_eq!((batch.poll_transmit(MILLI * 2), batch.poll_timeout()), (None, None));
+}
+
+#[test]
+fn of_insistent_checks_what_this_host_refuses_for_a_moment_is_asked_again() {
+    let mut batch = batch(Plan::new(30 * MILLI, 1), 4).insistent();
+    let id = batch.add(target(1), 1).unwrap();
+    let refusal = answer(Verdict::Unreachable(Reason::Network), Evidence::Refusal(101), None);
+    assert!(batch.poll_transmit(Duration::ZERO).is_some());
+    batch.handle_answer(id, refusal, Duration::ZERO);
+    assert!(!batch.has_findings());
+    batch.handle_timeout(10 * MILLI);
+    assert!(batch.poll_transmit(10 * MILLI).is_some());
+    batch.handle_answer(id, refusal, 10 * MILLI);
+    assert_eq!(batch.poll_finding().map(|it| it.finding.verdict), Some(refusal.verdict));
 }
 
 #[test]
@@ -589,7 +659,7 @@ fn an_answer_to_a_question_that_was_never_asked_is_counted_as_one_to_the_last() 
     let id = batch.add(target(1), 1).unwrap();
     assert!(batch.poll_transmit(MILLI).is_some());
     batch.handle_answer(id, open(Some(u8::MAX)), MILLI);
-    assert_eq!(batch.counts().asked_of_answered, 1);
+    assert_eq!(batch.counts().asked_of_attributed, 1);
 }
 
 proptest! {

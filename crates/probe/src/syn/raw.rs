@@ -58,6 +58,8 @@ struct Pair {
     sends_whole: bool,
     /// It was asked over this family.
     is_used: bool,
+    /// It is waited for.
+    is_watched: bool,
 }
 
 impl Pair {
@@ -74,6 +76,7 @@ impl Pair {
             whole: Outgoing::new(family, false)?,
             sends_whole: false,
             is_used: false,
+            is_watched: false,
         })
     }
 
@@ -106,10 +109,23 @@ impl RawLink {
         Ok(Self { flights, _ports: ports, v4, v6, inbox: Inbox::default() })
     }
 
-    /// What to wait for.
-    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let pairs = std::iter::once(&self.v4).chain(&self.v6);
-        pairs.flat_map(|pair| [pair.segments.as_fd(), pair.errors.as_fd()])
+    /// Hands over what is to be waited for and was not handed over before: sockets of a family that
+    /// was asked. Nobody takes from the others what ICMP tells the host about other things.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn watch(
+        &mut self,
+        each: &mut dyn FnMut(BorrowedFd<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for pair in std::iter::once(&mut self.v4).chain(&mut self.v6) {
+            if pair.is_used && !pair.is_watched {
+                each(pair.segments.as_fd())?;
+                each(pair.errors.as_fd())?;
+                pair.is_watched = true;
+            }
+        }
+        Ok(())
     }
 
     /// See [`Method::ask`](crate::Method::ask).

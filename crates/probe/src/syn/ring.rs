@@ -1,6 +1,6 @@
 //! Past the kernel's IP: packets to routers and neighbours by a packet socket, answers through
-//! memory shared with the kernel. For sweeps of many targets on an Ethernet link, or behind a router
-//! on one.
+//! memory shared with the kernel. For sweeps of many targets on an Ethernet link, or behind a
+//! router on one.
 
 use std::{
     io,
@@ -74,6 +74,10 @@ impl RingLink {
 
     /// See [`Method::ask`](crate::Method::ask).
     pub fn ask(&mut self, id: Id, target: SocketAddr, route: &Route) -> Asked {
+        if self.requests.is_empty() && matches!(route.hop, Hop::OnLink { .. }) {
+            // What came so far answers no request that is yet to be sent.
+            self.hear_neighbours();
+        }
         let (outgoing, ether_type) = match target {
             SocketAddr::V4(_) => (&mut self.outgoing_v4, ETHER_TYPE_IPV4),
             SocketAddr::V6(_) => (&mut self.outgoing_v6, ETHER_TYPE_IPV6),

@@ -57,6 +57,7 @@ struct SummaryRecord {
     duplicates: u64,
     loss: f64,
     forged: u64,
+    overflowed: u64,
     seconds: f64,
     ended_ms: u64,
     complete: bool,
@@ -109,7 +110,8 @@ pub fn summary(summary: &Summary, out: &mut Vec<u8>) {
         duplicates: counts.duplicates,
         // More digits would only say how it was computed.
         loss: (counts.loss() * 1e6).round() / 1e6,
-        forged: summary.forged,
+        forged: summary.noise.forged,
+        overflowed: summary.noise.overflowed,
         seconds: (summary.took.as_secs_f64() * 1e6).round() / 1e6,
         ended_ms: summary.ended_ms,
         complete: summary.is_complete,

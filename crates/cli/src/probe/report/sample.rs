@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use portolan_probe::{Counts, Evidence, Finding, MethodName, Reason, Verdict};
+use portolan_probe::{Counts, Evidence, Finding, MethodName, Noise, Reason, Verdict};
 
 use super::{Format, Found, Report, Shown, Sink, Start, Summary, Verdicts};
 
@@ -88,8 +88,14 @@ pub fn summary(findings: &[(Finding, Option<&str>)]) -> Summary {
     findings.iter().for_each(|(finding, _)| verdicts.add(finding.verdict));
     Summary {
         verdicts,
-        counts: Counts { asked: 1_259, answered: 996, duplicates: 2, asked_of_answered: 1_000 },
-        forged: 3,
+        counts: Counts {
+            asked: 1_259,
+            answered: 996,
+            duplicates: 2,
+            attributed: 996,
+            asked_of_attributed: 1_000,
+        },
+        noise: Noise { forged: 3, ..Noise::default() },
         took: Duration::from_micros(3_012_345),
         ended_ms: STARTED_MS + 3_012,
         is_complete: true,

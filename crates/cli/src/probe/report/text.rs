@@ -4,7 +4,7 @@ use std::{io::Write as _, time::Duration};
 
 use anstyle::{AnsiColor, Style};
 use portolan_hub::printable;
-use portolan_probe::{Evidence, Verdict};
+use portolan_probe::{Evidence, Noise, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Found, Summary};
@@ -117,8 +117,12 @@ pub fn summary(checks: u64, found: u64, summary: &Summary) -> Vec<String> {
         ..0.1 => notes.push("under 0.1 % of questions were lost and asked again".to_owned()),
         loss => notes.push(format!("{loss:.1} % of questions were lost and asked again")),
     }
-    if summary.forged > 0 {
-        notes.push(format!("{} ignored", counted(summary.forged, "forged answer")));
+    let Noise { forged, overflowed, .. } = summary.noise;
+    if overflowed > 0 {
+        notes.push(format!("{} found no room here", counted(overflowed, "packet")));
+    }
+    if forged > 0 {
+        notes.push(format!("{} ignored", counted(forged, "forged answer")));
     }
     if !notes.is_empty() {
         lines.push(notes.join("; "));

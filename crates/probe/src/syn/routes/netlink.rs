@@ -78,9 +78,9 @@ impl Questions {
             }
         }
         let hop = match (gateway, source) {
-            (Some(gateway), _) => self.to_router(interface, gateway),
+            (Some(gateway), _) => self.by_router(interface, gateway),
             (None, Some(IpAddr::V4(_))) if is_direct && target.is_ipv4() => {
-                self.to_target(interface, target)
+                self.directly(interface, target)
             }
             _ => Hop::Kernel,
         };
@@ -88,7 +88,7 @@ impl Questions {
         Ok(Route { source: source.unwrap_or(target), interface, hop })
     }
 
-    fn to_router(&mut self, interface: u32, gateway: IpAddr) -> Hop {
+    fn by_router(&mut self, interface: u32, gateway: IpAddr) -> Hop {
         match self.ethernet(interface) {
             None => Hop::Kernel,
             Some(_) => {
@@ -99,7 +99,7 @@ impl Questions {
 
     /// To a target that is on the link. What the kernel has found out about it says nothing about
     /// the other addresses of the stretch; what was set by hand is an edge.
-    fn to_target(&mut self, interface: u32, target: IpAddr) -> Hop {
+    fn directly(&mut self, interface: u32, target: IpAddr) -> Hop {
         let Some(link) = self.ethernet(interface) else { return Hop::Kernel };
         let by_hand = |state| state == NeighbourState::Permanent;
         match (self.neighbour(interface, target, by_hand), link.own) {

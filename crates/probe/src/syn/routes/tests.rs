@@ -55,9 +55,22 @@ fn to(routes: &mut Routes, target: &str) -> Result<Route, i32> {
     routes.to(target.parse().unwrap(), 0)
 }
 
-fn way(source: &str, link: &str, next_hop: Option<[u8; 6]>) -> Result<Route, i32> {
+fn way(source: &str, link: &str, hop: Hop) -> Result<Route, i32> {
     let interface = number_of(link);
-    Ok(Route { source: source.parse().unwrap(), interface, next_hop })
+    Ok(Route { source: source.parse().unwrap(), interface, hop })
+}
+
+/// The target is on this link, and can be asked for by ARP.
+fn on_link(link: &str) -> Hop {
+    Hop::OnLink { own: mac_of(link) }
+}
+
+fn mac_of(link: &str) -> [u8; 6] {
+    let ran = Command::new("ip").args(["-o", "link", "show", link]).output().unwrap();
+    let said = String::from_utf8(ran.stdout).unwrap();
+    let mac = said.split("link/ether ").nth(1).unwrap().split(' ').next().unwrap();
+    let bytes: Vec<_> = mac.split(':').map(|it| u8::from_str_radix(it, 16).unwrap()).collect();
+    bytes.try_into().unwrap()
 }
 
 #[test]
@@ -65,17 +78,19 @@ fn this_host_and_its_links() {
     in_namespace(|| {
         let mut routes = Routes::open().unwrap();
         for (target, expected) in [
-            ("127.0.0.1", way("127.0.0.1", "lo", None)),
-            ("::1", way("::1", "lo", None)),
-            ("10.1.0.1", way("10.1.0.1", "lo", None)),
-            ("fd01::1", way("fd01::1", "lo", None)),
-            // On the link: nobody comes between, and whether it is there is the kernel's to find
-            // out.
-            ("10.1.0.77", way("10.1.0.1", "va", None)),
-            ("10.1.0.2", way("10.1.0.1", "va", None)),
-            ("10.2.0.77", way("10.2.0.1", "vb", None)),
-            ("fd01::77", way("fd01::1", "va", None)),
-            ("fd02::77", way("fd02::1", "vb", None)),
+            ("127.0.0.1", way("127.0.0.1", "lo", Hop::Kernel)),
+            ("::1", way("::1", "lo", Hop::Kernel)),
+            ("10.1.0.1", way("10.1.0.1", "lo", Hop::Kernel)),
+            ("fd01::1", way("fd01::1", "lo", Hop::Kernel)),
+            // On the link: nobody comes between. Where it is IPv4, we can find out who is there.
+            ("10.1.0.77", way("10.1.0.1", "va", on_link("va"))),
+            ("10.1.0.1", way("10.1.0.1", "lo", Hop::Kernel)),
+            ("10.1.0.3", way("10.1.0.1", "va", on_link("va"))),
+            ("10.2.0.77", way("10.2.0.1", "vb", on_link("vb"))),
+            // Known by hand, which divides the stretch.
+            ("10.1.0.2", way("10.1.0.1", "va", Hop::Neighbour(MAC_A))),
+            ("fd01::77", way("fd01::1", "va", Hop::Kernel)),
+            ("fd02::77", way("fd02::1", "vb", Hop::Kernel)),
         ] {
             assert_eq!(to(&mut routes, target), expected, "{target}");
             assert_eq!(to(&mut routes, target), expected, "{target}, once more");
@@ -93,11 +108,11 @@ fn routers_that_are_known_and_routers_that_are_not() {
         ip("route add fd11::/16 via fd02::3");
         let mut routes = Routes::open().unwrap();
         for (target, expected) in [
-            ("10.10.1.1", way("10.1.0.1", "va", Some(MAC_A))),
-            ("10.11.1.1", way("10.2.0.1", "vb", None)),
-            ("10.12.1.1", way("10.1.0.1", "vb", Some(MAC_B))),
-            ("fd10::1", way("fd01::1", "va", Some(MAC_A))),
-            ("fd11::1", way("fd02::1", "vb", None)),
+            ("10.10.1.1", way("10.1.0.1", "va", Hop::Neighbour(MAC_A))),
+            ("10.11.1.1", way("10.2.0.1", "vb", Hop::Kernel)),
+            ("10.12.1.1", way("10.1.0.1", "vb", Hop::Neighbour(MAC_B))),
+            ("fd10::1", way("fd01::1", "va", Hop::Neighbour(MAC_A))),
+            ("fd11::1", way("fd02::1", "vb", Hop::Kernel)),
         ] {
             assert_eq!(to(&mut routes, target), expected, "{target}");
         }
@@ -105,7 +120,8 @@ fn routers_that_are_known_and_routers_that_are_not() {
         for (state, usable) in all.into_iter().zip([true, true, true, true, false, false, false]) {
             ip(&format!("neighbour replace 10.2.0.3 lladdr 02:00:00:00:00:0b dev vb nud {state}"));
             let known = Routes::open().unwrap().to("10.11.1.1".parse().unwrap(), 0).unwrap();
-            assert_eq!(known.next_hop, usable.then_some(MAC_B), "{state}");
+            let expected = if usable { Hop::Neighbour(MAC_B) } else { Hop::Kernel };
+            assert_eq!(known.hop, expected, "{state}");
         }
     });
 }
@@ -119,7 +135,37 @@ fn a_router_beyond_a_link_that_is_not_ethernet() {
         ip("route add 10.14.0.0/16 via 10.13.0.2");
         ip("neighbour replace 10.13.0.2 lladdr 02:00:00:00:00:0a dev tun nud permanent");
         let mut routes = Routes::open().unwrap();
-        assert_eq!(to(&mut routes, "10.14.0.1"), way("10.13.0.1", "tun", None));
+        assert_eq!(to(&mut routes, "10.14.0.1"), way("10.13.0.1", "tun", Hop::Kernel));
+    });
+}
+
+#[test]
+fn targets_on_a_link_where_arp_does_not_tell() {
+    in_namespace(|| {
+        for command in [
+            "tuntap add mode tun name tun",
+            "address add 10.13.0.1/24 dev tun",
+            "link set tun up",
+            "link set vb arp off",
+            // By a router that is known by its address of IPv6 alone.
+            "route add 10.15.0.0/24 via inet6 fd01::2 dev va",
+            "route add 10.16.0.0/24 dev va",
+            "link add bridge type bridge",
+            "address add 10.17.0.1/24 dev bridge",
+            "link set bridge up",
+        ] {
+            ip(command);
+        }
+        let mut routes = Routes::open().unwrap();
+        for (target, expected) in [
+            ("10.13.0.7", way("10.13.0.1", "tun", Hop::Kernel)),
+            ("10.2.0.7", way("10.2.0.1", "vb", Hop::Kernel)),
+            ("10.15.0.7", way("10.1.0.1", "va", Hop::Kernel)),
+            ("10.16.0.7", way("10.1.0.1", "va", on_link("va"))),
+            ("10.17.0.7", way("10.17.0.1", "bridge", on_link("bridge"))),
+        ] {
+            assert_eq!(to(&mut routes, target), expected, "{target}");
+        }
     });
 }
 
@@ -163,7 +209,7 @@ fn a_link_local_address_is_on_the_link_that_it_names() {
         for _ in 0..2 {
             for (link, source) in [("va", "fe80::1"), ("vb", "fe80::2")] {
                 let route = routes.to(target, number_of(link)).unwrap();
-                assert_eq!((route.interface, route.next_hop), (number_of(link), None));
+                assert_eq!((route.interface, route.hop), (number_of(link), Hop::Kernel));
                 assert!(as_v6(route.source).is_unicast_link_local(), "{link}: {}", route.source);
                 let own = Command::new("ip").args(["-o", "address", "show", "dev", link]).output();
                 let own = String::from_utf8(own.unwrap().stdout).unwrap();
@@ -222,17 +268,17 @@ fn a_stretch_is_divided_by_every_route_and_rule() {
         targets.extend((0..half).flat_map(|at| [all[at], all[at + half]]));
         for target in targets {
             let (remembered, said) = (routes.to(target, 0), asked.route(target, 0));
-            let alike = |route: &Route| (route.interface, route.next_hop);
+            let alike = |route: &Route| (route.interface, route.hop);
             assert_eq!(remembered.map(|it| alike(&it)), said.map(|it| alike(&it)), "{target}");
         }
         // What it is about: these differ.
-        let hop = |routes: &mut Routes, target| to(routes, target).map(|route| route.next_hop);
-        assert_eq!(hop(&mut routes, "10.17.0.255"), Ok(Some(MAC_B)));
-        assert_eq!(hop(&mut routes, "10.17.1.0"), Ok(Some(MAC_A)));
+        let hop = |routes: &mut Routes, target| to(routes, target).map(|route| route.hop);
+        assert_eq!(hop(&mut routes, "10.17.0.255"), Ok(Hop::Neighbour(MAC_B)));
+        assert_eq!(hop(&mut routes, "10.17.1.0"), Ok(Hop::Neighbour(MAC_A)));
         assert_eq!(hop(&mut routes, "10.17.1.7"), Err(Errno::HOSTUNREACH.raw_os_error()));
-        assert_eq!(hop(&mut routes, "10.17.1.8"), Ok(Some(MAC_A)));
-        assert_eq!(hop(&mut routes, "10.20.127.255"), Ok(Some(MAC_B)), "10.16.0.0/12");
-        assert_eq!(hop(&mut routes, "fd16:1::6"), Ok(Some(MAC_A)));
+        assert_eq!(hop(&mut routes, "10.17.1.8"), Ok(Hop::Neighbour(MAC_A)));
+        assert_eq!(hop(&mut routes, "10.20.127.255"), Ok(Hop::Neighbour(MAC_B)), "10.16.0.0/12");
+        assert_eq!(hop(&mut routes, "fd16:1::6"), Ok(Hop::Neighbour(MAC_A)));
         assert_eq!(hop(&mut routes, "fd16:1::7"), Err(Errno::INVAL.raw_os_error()));
     });
 }
@@ -252,7 +298,7 @@ fn no_more_stretches_are_remembered_than_there_is_room_for() {
         routes.known_at = clock::coarse() + Duration::from_secs(3600);
         for number in 0..2 * u32::try_from(STRETCHES_MAX).unwrap() {
             let target = Ipv4Addr::from(0x0b00_0000 + number).into();
-            assert_eq!(routes.to(target, 0).unwrap().next_hop, Some(MAC_A));
+            assert_eq!(routes.to(target, 0).unwrap().hop, Hop::Neighbour(MAC_A));
             assert!(routes.known.len() <= STRETCHES_MAX);
         }
     });
@@ -263,8 +309,10 @@ fn a_route_that_changes_is_seen_a_second_later() {
     in_namespace(|| {
         ip("route add 10.10.0.0/16 via 10.1.0.2");
         let mut routes = Routes::open().unwrap();
-        let (first, second) =
-            (way("10.1.0.1", "va", Some(MAC_A)), way("10.2.0.1", "vb", Some(MAC_B)));
+        let (first, second) = (
+            way("10.1.0.1", "va", Hop::Neighbour(MAC_A)),
+            way("10.2.0.1", "vb", Hop::Neighbour(MAC_B)),
+        );
         assert_eq!(to(&mut routes, "10.10.0.1"), first);
         ip("route replace 10.10.0.0/16 via 10.2.0.2");
         let since = Instant::now();

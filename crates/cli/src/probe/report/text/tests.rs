@@ -97,7 +97,7 @@ fn the_end_says_what_came_of_it() {
         ["0.4 % of questions were lost and asked again; 3 forged answers ignored"]
     );
     // The rest of a sweep that was interrupted before, and is again.
-    let rest = Summary { is_complete: false, forged: 1, ..few };
+    let rest = Summary { is_complete: false, noise: forged(1), ..few };
     let lines = summary(1_500, 5, &rest);
     assert_eq!(lines[0], format!("12 checks, 5 of them now, in 3.01 s (1/s): {counts}"));
     let notes = "interrupted, 1,495 checks short of the end; \
@@ -108,7 +108,13 @@ fn the_end_says_what_came_of_it() {
 #[test]
 fn a_single_check_speaks_for_itself() {
     let single = [(open("10.0.0.1:22"), None)];
-    let usual = Summary { counts: Default::default(), forged: 0, ..sample::summary(&single) };
+    let usual = Summary { counts: Default::default(), noise: forged(0), ..sample::summary(&single) };
     assert_eq!(summary(1, 1, &usual), [""; 0]);
-    assert_eq!(summary(1, 1, &Summary { forged: 1, ..usual }), ["1 forged answer ignored"]);
+    assert_eq!(summary(1, 1, &Summary { noise: forged(1), ..usual }), ["1 forged answer ignored"]);
+    let noise = Noise { overflowed: 2, ..forged(0) };
+    assert_eq!(summary(1, 1, &Summary { noise, ..usual }), ["2 packets found no room here"]);
+}
+
+fn forged(forged: u64) -> Noise {
+    Noise { forged, ..Noise::default() }
 }
