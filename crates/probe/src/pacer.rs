@@ -62,6 +62,8 @@ pub struct Pacer {
     start: Option<(f64, u8)>,
     /// Smoothed, of first questions; `None` before any was answered.
     round_trip: Option<Duration>,
+    /// The shortest of them.
+    shortest: Option<Duration>,
     loss: Loss,
 }
 
@@ -112,14 +114,15 @@ impl Pacer {
             round: Round { since: now, ..Round::default() },
             start: Some((0.0, 0)),
             round_trip: None,
+            shortest: None,
             loss: Loss { since: now, prompt: 0, late: 0, tolerated: TOLERATED, tried: None },
         }
     }
 
-    /// How long answers to first questions take, smoothed; `None` before there was one.
+    /// The shortest time that an answer to a first question took; `None` before there was one.
     #[must_use]
-    pub fn round_trip(&self) -> Option<Duration> {
-        self.round_trip
+    pub fn shortest_round_trip(&self) -> Option<Duration> {
+        self.shortest
     }
 
     /// The present rate, in questions per second.
@@ -164,6 +167,7 @@ impl Pacer {
             // RFC 6298, section 2.3, with its weight of 1/8.
             let smoothed = self.round_trip.map_or(took, |before| (before * 7 + took) / 8);
             self.round_trip = Some(smoothed);
+            self.shortest = Some(self.shortest.map_or(took, |before| before.min(took)));
         }
     }
 

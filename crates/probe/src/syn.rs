@@ -142,8 +142,9 @@ impl Method for Syn {
             Ok(route) => route,
             Err(errno) => return Asked::Answered(refused(errno, target)),
         };
+        let is_steady = self.routes.is_steady();
         match self.link(id, &route, attempt) {
-            Link::Raw(raw) => raw.ask(id, target, &route),
+            Link::Raw(raw) => raw.ask(id, target, &route, is_steady),
             Link::Ring(ring) => ring.ask(id, target, &route),
         }
     }

@@ -439,7 +439,7 @@ fn in_a_process_of_its_own() {
         let silent = "10.8.0.9:80".parse().unwrap();
         limit_descriptors(100);
         let mut few = Connecting::new(MethodName::Quiet).unwrap();
-        let room = 100 - 64 - descriptors().len();
+        let room = 100 - 100 / 4 - descriptors().len();
         assert_eq!(few.capacity(), (room / 3).max(1), "each may take three sockets");
         for id in 0..room {
             assert_eq!(few.ask(Id(id as u32), silent, 0), Asked::Sent);

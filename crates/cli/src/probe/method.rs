@@ -28,7 +28,7 @@ pub fn open_for(checks: u64, args: &ProbeArgs) -> anyhow::Result<Box<dyn Method 
         capacity: usize::try_from(checks).unwrap_or(usize::MAX).clamp(1, 1 << 16),
     };
     let method = match args.method.method() {
-        Some(name) => open(name, settings).with_context(|| refusal(name))?,
+        Some(name) => open(name, settings).map_err(|error| refusal(name, error))?,
         None => best(settings)?,
     };
     // What they opened, they keep. The file of `--resume` is written again and again, and without
@@ -51,14 +51,19 @@ fn best(settings: SynSettings) -> anyhow::Result<Box<dyn Method + Send>> {
         }
         Err(error) => anstream::eprintln!("portolan: asking by quiet; syn cannot be used: {error}"),
     }
-    open(MethodName::Quiet, settings).with_context(|| refusal(MethodName::Quiet))
+    open(MethodName::Quiet, settings).map_err(|error| refusal(MethodName::Quiet, error))
 }
 
-fn refusal(name: MethodName) -> String {
-    match name {
-        MethodName::Syn => "cannot ask by syn, which needs CAP_NET_RAW: run with sudo, or use \
-                            --method quiet, which needs none"
-            .to_owned(),
+fn refusal(name: MethodName, error: io::Error) -> anyhow::Error {
+    let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
+    let what = match name {
+        MethodName::Syn if is_denied => {
+            "cannot ask by syn, which needs CAP_NET_RAW: run with sudo, or use --method quiet, \
+             which needs none"
+                .to_owned()
+        }
+        MethodName::Syn => "cannot ask by syn: use --method quiet".to_owned(),
         _ => format!("cannot ask by {}", name.name()),
-    }
+    };
+    anyhow::Error::new(error).context(what)
 }

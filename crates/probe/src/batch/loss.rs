@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::{Batch, Check};
-use crate::plan::ATTEMPTS_MAX;
+use crate::{MethodName, plan::ATTEMPTS_MAX};
 
 impl Batch {
-    pub(super) fn count_answer(&mut self, check: Check, attempt: Option<u8>, now: Duration) {
+    /// An answer came about a check, which tells, or not, which of its questions it is to.
+    pub(super) fn count_answer(&mut self, check: Check, told: Option<u8>, now: Duration) {
         self.counts.answered += 1;
-        let Some(attempt) = attempt.or_else(|| self.attribute(check, now)) else { return };
+        let Some(attempt) = self.attribute(check, told, now) else { return };
         // No answer is to a question that was not asked, whatever a method says.
         let took = attempt.saturating_add(1).min(check.attempts);
         self.counts.attributed += 1;
@@ -16,15 +17,20 @@ impl Batch {
         self.pacer.handle_answer(took == 1, now.saturating_sub(check.first_at));
     }
 
-    /// Which question an answer is to that does not tell: the last, unless it came sooner after
-    /// that than answers do. While nobody knows how soon they do, neither is this (Karn's rule,
-    /// RFC 6298 section 3).
-    pub(super) fn attribute(&self, check: Check, now: Duration) -> Option<u8> {
+    /// Which question made an answer come: the last, unless it came sooner after that than any
+    /// answer does. What a segment tells is the question that the peer remembers, which it was
+    /// asked once more when its answer was lost. While nobody knows how soon answers come, and none
+    /// tells, neither is this (Karn's rule, RFC 6298 section 3).
+    pub(super) fn attribute(&self, check: Check, told: Option<u8>, now: Duration) -> Option<u8> {
         if check.attempts == 1 {
             return Some(0);
         }
-        let soon = self.pacer.round_trip()? / 2;
-        let is_to_last = now.saturating_sub(check.last_at) >= soon;
+        // A question has a socket of its own in the kernel's methods.
+        if self.method != MethodName::Syn {
+            return told;
+        }
+        let Some(shortest) = self.pacer.shortest_round_trip() else { return told };
+        let is_to_last = now.saturating_sub(check.last_at) >= shortest / 2;
         Some(check.attempts - if is_to_last { 1 } else { 2 })
     }
 

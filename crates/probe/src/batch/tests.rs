@@ -5,7 +5,12 @@ use std::{
 
 use proptest::prelude::*;
 
-use super::*;
+use rustix::io::Errno;
+
+use super::{
+    later::{BUSY_MAX, BUSY_PAUSE, UNSENT_MAX},
+    *,
+};
 use crate::Reason;
 
 const MILLI: Duration = Duration::from_millis(1);
@@ -253,8 +258,8 @@ impl Simulator {
             if check.is_over {
                 self.second_answers += 1;
             } else {
-                let guessed = || self.batch.attribute(check, self.now);
-                let known = if tells { Some(attempt) } else { guessed() };
+                let told = tells.then_some(attempt);
+                let known = self.batch.attribute(check, told, self.now);
                 self.took += known.map_or(0, |attempt| u64::from(attempt) + 1);
                 self.attributed += u64::from(known.is_some());
             }

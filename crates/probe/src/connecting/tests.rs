@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn room_is_what_the_limit_leaves() {
     assert_eq!(room(Some(1024), 10), 950);
-    assert_eq!(room(Some(64), 10), 1, "one at a time, and the system call's error if even that");
+    assert_eq!(room(Some(64), 10), 38, "a quarter is left where there are few");
+    assert_eq!(room(Some(8), 10), 1, "one at a time, and the system call's error if even that");
     assert_eq!(room(Some(1 << 20), 10), SOCKETS);
     assert_eq!(room(None, 10), SOCKETS);
     assert_eq!(room(Some(u64::MAX), usize::MAX), 1);

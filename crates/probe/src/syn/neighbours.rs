@@ -64,7 +64,7 @@ pub struct Neighbours {
 #[derive(Debug, Default)]
 struct Neighbour {
     known: Option<Known>,
-    /// The last request, until it is answered.
+    /// The last request, until it is answered or nobody waits for that.
     request: Option<Request>,
     /// The check that came last of those that wait.
     first: Option<u32>,
@@ -141,9 +141,9 @@ impl Neighbours {
         let place = Place { interface, address: reply.sender_protocol };
         let Some(neighbour) = self.by_place.get_mut(&place) else { return false };
         let is_ours = |request: &Request| request.from == IpAddr::V4(reply.target_protocol);
-        // Without anybody who waits there is nothing to be learned, and a second reply could only
-        // be from somebody else.
-        if neighbour.first.is_none() || neighbour.request.take_if(|it| is_ours(it)).is_none() {
+        // Once it is answered, another could only be from somebody else; and it is no more when
+        // nobody waits any longer.
+        if neighbour.request.take_if(|request| is_ours(request)).is_none() {
             return false;
         }
         neighbour.known = Some(Known { address, since: now });

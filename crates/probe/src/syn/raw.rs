@@ -128,8 +128,9 @@ impl RawLink {
         Ok(())
     }
 
-    /// See [`Method::ask`](crate::Method::ask).
-    pub fn ask(&mut self, id: Id, target: SocketAddr, route: &Route) -> Asked {
+    /// See [`Method::ask`](crate::Method::ask); `is_steady` if the kernel is sure to send from the
+    /// address that the route has.
+    pub fn ask(&mut self, id: Id, target: SocketAddr, route: &Route, is_steady: bool) -> Asked {
         let pair = match (target, &mut self.v6) {
             (SocketAddr::V4(_), _) => &mut self.v4,
             (SocketAddr::V6(_), Some(v6)) => v6,
@@ -151,7 +152,7 @@ impl RawLink {
         let mut to = target;
         // A raw socket takes the port for a protocol (net/ipv6/raw.c).
         to.set_port(0);
-        let is_bare = attempt == 0 && target.is_ipv4();
+        let is_bare = attempt == 0 && is_steady && target.is_ipv4();
         let outgoing = if is_bare { &mut pair.bare } else { &mut pair.whole };
         outgoing.push(id, &flight, attempt, &Destination::Ip(to));
         Asked::Sent

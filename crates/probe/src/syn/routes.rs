@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use netlink::Questions;
+use netlink::{Questions, Table};
 use portolan_sys::clock;
 use rustix::io::Errno;
 
@@ -31,6 +31,8 @@ pub struct Route {
     pub interface: u32,
     /// Who comes next on the link.
     pub hop: Hop,
+    /// It says nothing about other addresses of the stretch.
+    pub is_alone: bool,
 }
 
 /// Who comes next.
@@ -52,9 +54,9 @@ pub enum Hop {
 #[derive(Debug)]
 pub struct Routes {
     questions: Questions,
-    /// Where routes and rules begin, and where they have ended, ascending; `None` if there are
-    /// too many to hold.
-    edges: Option<Vec<u128>>,
+    /// What decides about routes; `None` if it cannot be told, or is too much to be told again and
+    /// again.
+    table: Option<Table>,
     /// By the beginning of the stretch.
     known: HashMap<u128, Result<Route, i32>>,
     /// The last target, which is often the next.
@@ -68,11 +70,20 @@ impl Routes {
     /// # Errors
     /// The system call's error.
     pub fn open() -> io::Result<Self> {
-        let questions = Questions::open()?;
-        let (edges, known) = (Some(Vec::new()), HashMap::new());
-        let mut routes = Self { questions, edges, known, last: None, known_at: clock::coarse() };
-        routes.refresh();
-        Ok(routes)
+        let mut questions = Questions::open()?;
+        let (table, known_at) = (questions.table(), clock::coarse());
+        if table.as_ref().is_some_and(|table| table.has_port_rules) {
+            let what = "rules of this host's routing look at ports (ip rule), which the kernel \
+                        does not do for packets that are not its own";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        let table = table.filter(|table| !table.is_too_large());
+        Ok(Self { questions, table, known: HashMap::new(), last: None, known_at })
+    }
+
+    /// Whether the kernel sends to a target by the way that it told, whatever a packet holds.
+    pub fn is_steady(&self) -> bool {
+        self.table.as_ref().is_some_and(|table| !table.branches)
     }
 
     /// The way to `target`; `errno` if there is none.
@@ -96,10 +107,14 @@ impl Routes {
             Some(&route) => route,
             None => self.questions.route(target, 0),
         };
+        // What is refused now may be possible when it is asked again.
+        let Ok(found) = route else { return route };
         if self.known.len() >= STRETCHES_MAX {
             self.known.clear();
         }
-        self.known.insert(stretch, route);
+        if !found.is_alone {
+            self.known.insert(stretch, route);
+        }
         self.last = Some((target, route));
         route
     }
@@ -107,7 +122,9 @@ impl Routes {
     fn refresh(&mut self) {
         self.known.clear();
         self.last = None;
-        self.edges = self.questions.edges();
+        if self.table.is_some() {
+            self.table = self.questions.table().filter(|table| !table.is_too_large());
+        }
         self.known_at = clock::coarse();
     }
 
@@ -115,7 +132,8 @@ impl Routes {
     fn stretch(&self, target: IpAddr) -> u128 {
         let number = number(target);
         // Among several addresses of IPv6 the source is chosen by the target (RFC 6724).
-        let Some(edges) = self.edges.as_ref().filter(|_| target.is_ipv4()) else { return number };
+        let divides = |table: &&Table| !table.branches && target.is_ipv4();
+        let Some(Table { edges, .. }) = self.table.as_ref().filter(divides) else { return number };
         let after = edges.partition_point(|&edge| edge <= number);
         after.checked_sub(1).map_or(0, |before| edges[before])
     }

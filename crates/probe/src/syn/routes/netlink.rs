@@ -23,8 +23,9 @@ use super::{Hop, Route, number};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A datagram of a dump is at most this long (`NLMSG_GOODSIZE`, and what receivers ask for).
 const DATAGRAM_BYTES: usize = 1 << 16;
-/// More edges than this are not held: a router of the whole internet has a million routes.
-const EDGES_MAX: usize = 100_000;
+/// More edges than this are not held, since they are asked for again and again: a router of the
+/// whole internet has a million routes.
+const EDGES_MAX: usize = 20_000;
 
 /// A netlink socket and room for what it says.
 #[derive(Debug)]
@@ -49,6 +50,7 @@ impl Questions {
             ..RouteHeader::default()
         };
         question.attributes.push(RouteAttribute::Destination(target.into()));
+        question.attributes.push(RouteAttribute::IpProto(portolan_wire::protocol::TCP));
         if zone != 0 {
             question.attributes.push(RouteAttribute::Oif(zone));
         }
@@ -78,14 +80,15 @@ impl Questions {
             }
         }
         let hop = match (gateway, source) {
-            (Some(gateway), _) => self.by_router(interface, gateway),
+            (Some(gateway), _) if is_direct => self.by_router(interface, gateway),
             (None, Some(IpAddr::V4(_))) if is_direct && target.is_ipv4() => {
                 self.directly(interface, target)
             }
             _ => Hop::Kernel,
         };
-        // What the kernel sends to itself comes from the target's own address.
-        Ok(Route { source: source.unwrap_or(target), interface, hop })
+        // What the kernel sends to itself may come from the target's own address.
+        let source = source.unwrap_or(target);
+        Ok(Route { source, interface, hop, is_alone: source == target })
     }
 
     fn by_router(&mut self, interface: u32, gateway: IpAddr) -> Hop {
@@ -160,48 +163,49 @@ impl Questions {
         Some(Ethernet { own, has_arp: !link.header.flags.intersects(without) })
     }
 
-    /// Where anything that decides about routes begins or has ended, ascending; `None` if that
-    /// cannot be told: then every address is a stretch of its own.
-    pub fn edges(&mut self) -> Option<Vec<u128>> {
-        let mut edges = Vec::new();
+    /// What routes and rules there are; `None` if they cannot be told.
+    pub fn table(&mut self) -> Option<Table> {
+        let mut table = Table::default();
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let is_v4 = family == AddressFamily::Inet;
-            let mut add = |address: Option<IpAddr>, prefix: u8| {
-                if edges.len() < EDGES_MAX {
-                    edges.extend(ends(address, prefix, is_v4));
-                }
-            };
             let mut routes = RouteMessage::default();
             routes.header.address_family = family;
             self.ask(RouteNetlinkMessage::GetRoute(routes), true, &mut |answer| {
                 let RouteNetlinkMessage::NewRoute(route) = answer else { return };
-                let to = route.attributes.iter().find_map(|attribute| match attribute {
-                    RouteAttribute::Destination(address) => ip(address),
-                    _ => None,
-                });
-                add(to, route.header.destination_prefix_length);
+                let mut to = None;
+                for attribute in &route.attributes {
+                    match attribute {
+                        RouteAttribute::Destination(address) => to = ip(address),
+                        RouteAttribute::MultiPath(_) | RouteAttribute::NhId(_) => {
+                            table.branches = true;
+                        }
+                        _ => {}
+                    }
+                }
+                table.add(to, route.header.destination_prefix_length, is_v4);
             })
             .ok()?;
             let mut rules = RuleMessage::default();
             rules.header.family = family;
             self.ask(RouteNetlinkMessage::GetRule(rules), true, &mut |answer| {
                 let RouteNetlinkMessage::NewRule(rule) = answer else { return };
-                let to = rule.attributes.iter().find_map(|attribute| match attribute {
-                    RuleAttribute::Destination(address) => Some(*address),
-                    _ => None,
-                });
-                add(to, rule.header.dst_len);
+                let mut to = None;
+                for attribute in &rule.attributes {
+                    match attribute {
+                        RuleAttribute::Destination(address) => to = Some(*address),
+                        RuleAttribute::SourcePortRange(_)
+                        | RuleAttribute::DestinationPortRange(_) => table.has_port_rules = true,
+                        _ => {}
+                    }
+                }
+                table.add(to, rule.header.dst_len, is_v4);
             })
             .ok()?;
         }
-        edges
-            .extend(self.neighbours_by_hand()?.into_iter().flat_map(|it| ends(Some(it), 32, true)));
-        if edges.len() >= EDGES_MAX {
-            return None;
-        }
-        edges.sort_unstable();
-        edges.dedup();
-        Some(edges)
+        self.neighbours_by_hand()?.into_iter().for_each(|it| table.add(Some(it), 32, true));
+        table.edges.sort_unstable();
+        table.edges.dedup();
+        Some(table)
     }
 
     /// Neighbours over IPv4 of which the Ethernet address was set by hand.
@@ -290,6 +294,30 @@ struct Ethernet {
     own: Option<[u8; 6]>,
     /// Its neighbours answer ARP.
     has_arp: bool,
+}
+
+/// What decides about routes.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Where something begins, or has ended, ascending. There may be more than are held.
+    pub edges: Vec<u128>,
+    /// A route has several ways, of which the kernel takes one by what a packet holds.
+    pub branches: bool,
+    /// A rule looks at ports, which the kernel does not do for packets that are not its own.
+    pub has_port_rules: bool,
+}
+
+impl Table {
+    /// Whether there are more edges than are held.
+    pub fn is_too_large(&self) -> bool {
+        self.edges.len() >= EDGES_MAX
+    }
+
+    fn add(&mut self, address: Option<IpAddr>, prefix: u8, is_v4: bool) {
+        if !self.is_too_large() {
+            self.edges.extend(ends(address, prefix, is_v4));
+        }
+    }
 }
 
 /// The first address of a prefix, and the one after its last. Without an address it is everything

@@ -52,12 +52,15 @@ fn number_of(link: &str) -> u32 {
 }
 
 fn to(routes: &mut Routes, target: &str) -> Result<Route, i32> {
-    routes.to(target.parse().unwrap(), 0)
+    let target: IpAddr = target.parse().unwrap();
+    let route = routes.to(target, 0)?;
+    assert_eq!(route.is_alone, route.source == target);
+    Ok(Route { is_alone: false, ..route })
 }
 
 fn way(source: &str, link: &str, hop: Hop) -> Result<Route, i32> {
     let interface = number_of(link);
-    Ok(Route { source: source.parse().unwrap(), interface, hop })
+    Ok(Route { source: source.parse().unwrap(), interface, hop, is_alone: false })
 }
 
 /// The target is on this link, and can be asked for by ARP.
@@ -252,7 +255,7 @@ fn a_stretch_is_divided_by_every_route_and_rule() {
         ip("rule add to 10.20.128.0/17 lookup 100");
         ip("-6 rule add to fd20::/40 lookup 100");
         let mut routes = Routes::open().unwrap();
-        let edges = routes.edges.clone().expect("few enough");
+        let edges = routes.table.as_ref().expect("few enough").edges.clone();
         assert!(edges.len() > 40, "{}", edges.len());
         let around = edges.iter().flat_map(|&edge| {
             let beside = [edge.checked_sub(1), Some(edge), edge.checked_add(1)];
@@ -294,7 +297,7 @@ fn no_more_stretches_are_remembered_than_there_is_room_for() {
         ip("route add default via 10.1.0.2");
         let mut routes = Routes::open().unwrap();
         // As if there were too many routes to hold: each address by itself.
-        routes.edges = None;
+        routes.table = None;
         routes.known_at = clock::coarse() + Duration::from_secs(3600);
         for number in 0..2 * u32::try_from(STRETCHES_MAX).unwrap() {
             let target = Ipv4Addr::from(0x0b00_0000 + number).into();
@@ -326,5 +329,48 @@ fn a_route_that_changes_is_seen_a_second_later() {
         thread::sleep(FRESH + Duration::from_millis(100));
         assert_eq!(to(&mut routes, "10.10.0.7"), Err(Errno::HOSTUNREACH.raw_os_error()));
         assert_eq!(to(&mut routes, "10.10.0.1"), second);
+    });
+}
+
+/// Each address of a network that is this host's own answers for itself.
+#[test]
+fn addresses_of_this_host_are_their_own_source() {
+    in_namespace(|| {
+        ip("route add local 10.6.0.0/16 dev lo");
+        let mut routes = Routes::open().unwrap();
+        assert!(routes.is_steady());
+        for target in ["10.6.0.1", "10.6.0.2", "10.6.77.7", "10.6.0.1"] {
+            assert_eq!(to(&mut routes, target), way(target, "lo", Hop::Kernel), "{target}");
+        }
+    });
+}
+
+#[test]
+fn a_route_with_several_ways_is_asked_for_each_address_and_is_not_steady() {
+    in_namespace(|| {
+        ip("route add 10.30.0.0/16 nexthop via 10.1.0.2 nexthop via 10.2.0.2");
+        let mut routes = Routes::open().unwrap();
+        assert!(!routes.is_steady());
+        let mut asked = Questions::open().unwrap();
+        let targets = (0..64).map(|last| IpAddr::from([10, 30, 0, last]));
+        let sources = targets.map(|target| {
+            let route = routes.to(target, 0).unwrap();
+            assert_eq!(route, asked.route(target, 0).unwrap());
+            route.source
+        });
+        let mut sources: Vec<_> = sources.collect();
+        sources.sort_unstable();
+        sources.dedup();
+        assert_eq!(sources.len(), 2, "it does not take both ways: {sources:?}");
+    });
+}
+
+#[test]
+fn rules_that_look_at_ports_are_refused_with_a_reason() {
+    in_namespace(|| {
+        ip("rule add ipproto tcp dport 80 lookup main");
+        let refused = Routes::open().unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
+        assert!(refused.to_string().contains("ip rule"), "{refused}");
     });
 }

@@ -108,7 +108,8 @@ fn the_end_says_what_came_of_it() {
 #[test]
 fn a_single_check_speaks_for_itself() {
     let single = [(open("10.0.0.1:22"), None)];
-    let usual = Summary { counts: Default::default(), noise: forged(0), ..sample::summary(&single) };
+    let usual =
+        Summary { counts: Default::default(), noise: forged(0), ..sample::summary(&single) };
     assert_eq!(summary(1, 1, &usual), [""; 0]);
     assert_eq!(summary(1, 1, &Summary { noise: forged(1), ..usual }), ["1 forged answer ignored"]);
     let noise = Noise { overflowed: 2, ..forged(0) };
