@@ -1,17 +1,21 @@
 //! Source ports that no connection of this host has, or gets, while they are asked from.
 
 use std::{
-    fs, io,
+    io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
     os::fd::OwnedFd,
 };
 
+use portolan_sys::limits;
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType},
 };
 
 use super::ports::Ports;
+
+/// The kernel's own range of ephemeral ports, where it cannot be read (net/ipv4/af_inet.c).
+const EPHEMERAL_DEFAULT: (u16, u16) = (32_768, 60_999);
 
 /// Blocks that are tried before a smaller one will do.
 const TRIES: usize = 64;
@@ -48,7 +52,7 @@ impl Reservation {
     }
 
     fn find(count: u16, start: u16, reserved: &Reserved) -> Result<Option<Self>, Errno> {
-        let (low, high) = ephemeral_range();
+        let (low, high) = limits::ephemeral_ports().unwrap_or(EPHEMERAL_DEFAULT);
         let blocks = (u32::from(high) + 1) / u32::from(count);
         let first_block = u32::from(low).div_ceil(u32::from(count));
         // None, where the range is smaller than a block.
@@ -100,20 +104,12 @@ fn bind_to(family: AddressFamily, address: SocketAddr) -> Result<OwnedFd, Errno>
     Ok(fd)
 }
 
-/// `net.ipv4.ip_local_port_range`; the kernel's default where it cannot be read.
-fn ephemeral_range() -> (u16, u16) {
-    let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-    let mut numbers = text.split_ascii_whitespace().filter_map(|word| word.parse().ok());
-    (numbers.next().unwrap_or(32_768), numbers.next().unwrap_or(60_999))
-}
-
 /// `net.ipv4.ip_local_reserved_ports`: those that somebody set aside for a service.
 struct Reserved(Vec<(u16, u16)>);
 
 impl Reserved {
     fn read() -> Self {
-        let path = "/proc/sys/net/ipv4/ip_local_reserved_ports";
-        Self::parse(&fs::read_to_string(path).unwrap_or_default())
+        Self::parse(&limits::sysctl("net.ipv4.ip_local_reserved_ports").unwrap_or_default())
     }
 
     /// As the kernel writes it: `8080,9000-9010`.
