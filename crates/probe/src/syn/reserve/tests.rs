@@ -10,7 +10,7 @@ fn in_namespace<T: Send>(settings: &[(&str, &str)], work: impl FnOnce() -> T + S
     let inside = || {
         netns::unshare_thread().expect("needs root, to make a network namespace");
         for (name, value) in settings {
-            fs::write(format!("/proc/sys/net/ipv4/{name}"), value).unwrap();
+            std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value).unwrap();
         }
         work()
     };
@@ -76,7 +76,7 @@ fn a_reservation_is_an_aligned_block_of_ephemeral_ports_that_nobody_else_can_bin
             let reservation = Reservation::new(count, 4711).unwrap();
             let ports = reservation.ports();
             assert_eq!((ports.count, ports.first % rounded), (rounded, 0));
-            let (low, high) = ephemeral_range();
+            let (low, high) = limits::ephemeral_ports().unwrap();
             assert!(all(ports).all(|port| (low..=high).contains(&port)), "{ports:?}");
             for port in all(ports) {
                 for address in ["0.0.0.0", "127.0.0.1", "::", "::1"] {
