@@ -24,7 +24,7 @@ pub use html::write_html;
 pub use json::{RECORD_VERSION, write_json, write_json_last};
 pub use svg::write_svg;
 pub use table::write_table;
-pub(crate) use text::grouped;
+pub use text::grouped;
 
 /// What the runs of one contestant come to.
 #[derive(Clone, Copy, Debug, PartialEq)]

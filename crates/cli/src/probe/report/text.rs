@@ -3,6 +3,7 @@
 use std::{io::Write as _, time::Duration};
 
 use anstyle::{AnsiColor, Style};
+use portolan_bench::report::grouped;
 use portolan_hub::printable;
 use portolan_probe::{Evidence, Noise, Verdict};
 use unicode_width::UnicodeWidthStr;
@@ -163,19 +164,6 @@ fn totals(found: u64, summary: &Summary) -> String {
 /// `1 check`, `1,024 checks`.
 fn counted(count: u64, name: &str) -> String {
     format!("{} {name}{}", grouped(count), if count == 1 { "" } else { "s" })
-}
-
-/// Digits in groups of three.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// A time, with three digits or so.
