@@ -25,15 +25,17 @@ map
 fn a_job_without_a_method_is_a_no() {
     let ok = |topic| Finding::new(topic, "m", Status::Ok, "");
     let no = |topic| Finding::new(topic, "m", Status::Refused, "");
-    assert!(jobs::all_can_be_done(&[ok("sockets"), no("sockets"), ok("map")]));
-    assert!(!jobs::all_can_be_done(&[no("sockets"), no("map")]));
-    assert!(!jobs::all_can_be_done(&[ok("sockets"), no("map")]));
+    let all = [ok("sockets"), no("sockets"), ok("map"), no("probe"), ok("probe")];
+    assert!(jobs::all_can_be_done(&all));
+    assert!(!jobs::all_can_be_done(&[no("sockets"), no("map"), no("probe")]));
+    assert!(!jobs::all_can_be_done(&[ok("sockets"), no("map"), ok("probe")]));
+    assert!(!jobs::all_can_be_done(&[ok("sockets"), ok("map"), no("probe")]));
 }
 
 #[test]
 fn this_host_is_diagnosed() {
     let findings = jobs::find();
-    for topic in ["sockets", "owners", "namespaces", "map"] {
+    for topic in ["sockets", "owners", "namespaces", "map", "probe"] {
         assert!(findings.iter().any(|finding| finding.topic == topic), "{topic} is missing");
     }
     let advised = |finding: &Finding| finding.advice.is_some() || finding.status != Status::Refused;
