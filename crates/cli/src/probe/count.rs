@@ -41,7 +41,7 @@ pub fn run(args: &ProbeArgs, targets: &Targets, count: u64) -> anyhow::Result<Ex
         );
     };
     let stop = Stop::listen().context("cannot listen for signals")?;
-    let method = method::open_for(1, args)?;
+    let method = method::open_for(1, 1, args)?;
     let name = method.name();
     let mut probe = Probe::with(method).with_retries(args.retries);
     let mut verdicts = Verdicts::default();

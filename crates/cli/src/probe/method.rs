@@ -11,20 +11,27 @@ use portolan_sys::{
 
 use super::ProbeArgs;
 
-/// From so many checks on, going past the kernel's IP is worth what it takes to open.
-const SWEEP_MIN: u64 = 512;
+/// From so many addresses on, going past the kernel's IP is worth what it takes: to open and close
+/// packet sockets takes a sixth of a second, and the kernel has room for a thousand neighbours.
+const ADDRESSES_MIN: u128 = 512;
+/// From so many checks on, more source ports are worth their descriptors.
+const CHECKS_MIN: u64 = 512;
 
-/// Opens the method asked for, or the best one that this host allows, for so many checks; then
-/// gives up every privilege that is not needed further on.
+/// Opens the method asked for, or the best one that this host allows, for so many checks of so many
+/// addresses; then gives up every privilege that is not needed further on.
 ///
 /// # Errors
 /// Why it cannot be used, and what to do.
-pub fn open_for(checks: u64, args: &ProbeArgs) -> anyhow::Result<Box<dyn Method + Send>> {
+pub fn open_for(
+    checks: u64,
+    addresses: u128,
+    args: &ProbeArgs,
+) -> anyhow::Result<Box<dyn Method + Send>> {
     // Sockets are what the methods of the kernel use up.
     let _as_it_was = limits::raise_descriptors();
     let settings = SynSettings {
-        ports: if checks < SWEEP_MIN { 16 } else { 64 },
-        past_ip: checks >= SWEEP_MIN,
+        ports: if checks < CHECKS_MIN { 16 } else { 64 },
+        past_ip: addresses >= ADDRESSES_MIN,
         capacity: usize::try_from(checks).unwrap_or(usize::MAX).clamp(1, 1 << 16),
     };
     let method = match args.method.method() {

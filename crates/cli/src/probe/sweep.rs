@@ -40,7 +40,7 @@ pub fn run(args: &ProbeArgs, targets: &Targets) -> anyhow::Result<ExitCode> {
     let stop = Stop::listen().context("cannot listen for signals")?;
     let mut order = order(args, targets, beginning.seed);
     order.resume_at(beginning.position.max(order.position()));
-    let method = method::open_for(order.remaining(), args)?;
+    let method = method::open_for(order.remaining(), targets.space.addresses(), args)?;
     let progress = Progress::new(order.remaining(), beginning.verdicts.total());
     let mut keeper = Keeper::new(args.resume.clone(), identity, beginning);
     // Now rather than in the midst of it all: whether the file can be written.

@@ -59,7 +59,7 @@ pub fn run(args: &ProbeArgs, at_most: Option<Duration>) -> anyhow::Result<ExitCo
         owned::ensure_owned(&targets)?;
     }
     let mut report = super::report(args, false)?;
-    let method = method::open_for(targets.space.len(), args)?;
+    let method = method::open_for(targets.space.len(), targets.space.addresses(), args)?;
     let ports = targets.asked_ports();
     let start = Start {
         command_line: &std::env::args().collect::<Vec<_>>().join(" "),
