@@ -20,7 +20,8 @@ fuzz_target!(|segment: &[u8]| {
     ];
     let repr = packet.repr();
     for (source, destination) in addresses {
-        let _ = packet.check(source, destination);
+        let is_wrong = packet.check(source, destination) == Check::Wrong;
+        assert_eq!(packet.is_intact(source, destination), !is_wrong);
         let mut written = vec![0; repr.header_len()];
         written.extend_from_slice(packet.payload());
         // Repeated options can be more with their padding than they were without.

@@ -106,12 +106,33 @@ impl Check {
         destination: IpAddr,
     ) -> Self {
         let mut sum = pseudo_sum(packet, protocol, source, destination);
-        // First what needs no look at the packet; by chance it may hold for one that is right.
+        let partial = sum.folded();
+        sum.add(packet);
+        // By chance both may hold.
+        if sum.folded() == u16::MAX {
+            Self::Right
+        } else if field == partial {
+            Self::Partial
+        } else {
+            Self::Wrong
+        }
+    }
+
+    /// Whether the check is not [`Wrong`](Self::Wrong): what needs no look at the packet comes
+    /// first.
+    pub(crate) fn holds(
+        packet: &[u8],
+        field: u16,
+        protocol: u8,
+        source: IpAddr,
+        destination: IpAddr,
+    ) -> bool {
+        let mut sum = pseudo_sum(packet, protocol, source, destination);
         if field == sum.folded() {
-            return Self::Partial;
+            return true;
         }
         sum.add(packet);
-        if sum.folded() == u16::MAX { Self::Right } else { Self::Wrong }
+        sum.folded() == u16::MAX
     }
 }
 

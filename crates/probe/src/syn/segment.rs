@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portolan_wire::{
-    Check, NoRoom, Seq,
+    NoRoom, Seq,
     checksum::Sum,
     ipv4, ipv6, protocol,
     tcp::{
@@ -226,7 +226,7 @@ fn echoed(packet: &tcp::Packet<'_>, attempts: u8) -> Option<u8> {
 /// Whether the segment arrived as it was sent. A sender on this machine leaves its checksum to the
 /// device, which does not exist.
 pub fn is_whole(packet: &tcp::Packet<'_>, source: IpAddr, flight: &Flight) -> bool {
-    packet.check(source, flight.source) != Check::Wrong
+    packet.is_intact(source, flight.source)
 }
 
 #[cfg(test)]

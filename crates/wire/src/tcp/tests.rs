@@ -148,13 +148,21 @@ fn check_with_etherparse(segment: &[u8], repr: &Repr) -> Result<(), TestCaseErro
 proptest! {
     #[test]
     fn others_read_what_is_written(repr in segment(), payload in bytes(60),
-                                   (source, destination) in addresses()) {
+                                   (source, destination) in addresses(),
+                                   at in any::<prop::sample::Index>(), flip in 1..=u8::MAX) {
         let mut segment = vec![0xee; repr.header_len()];
         segment.extend_from_slice(&payload);
         repr.emit(&mut segment, source, destination).unwrap();
         let ours = Packet::parse(&segment).unwrap();
         prop_assert_eq!((ours.repr(), ours.payload()), (repr, &payload[..]));
         prop_assert_eq!(ours.check(source, destination), Check::Right);
+        prop_assert!(ours.is_intact(source, destination));
+        let mut damaged = segment.clone();
+        damaged[at.index(segment.len())] ^= flip;
+        if let Ok(damaged) = Packet::parse(&damaged) {
+            let is_wrong = damaged.check(source, destination) == Check::Wrong;
+            prop_assert_eq!(damaged.is_intact(source, destination), !is_wrong);
+        }
         prop_assert!(ours.options().all(|option| option.is_ok()));
         let quoted = Packet::parse_quoted_ports(&segment[..8]).unwrap();
         prop_assert_eq!(quoted.sequence, repr.sequence);

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
-use portolan_wire::tcp::options::SackBlocks;
+use portolan_wire::{Check, tcp::options::SackBlocks};
 use proptest::prelude::*;
 
 use super::*;
