@@ -129,6 +129,9 @@ fn every_method_gives_the_same_verdicts() {
         ("[2001:db8::1]:80", "unreachable no-route"),
     ];
     let targets = expected.map(|(target, _)| target).join(" ");
+    // A link that was just made may take a while to carry something.
+    let ran = run(&world, &format!("{open} --wait=20s"));
+    assert_eq!(ran.code, Some(0), "{ran}");
     for method in METHODS {
         let ran = run(&world, &format!("{targets} --json --method {method}"));
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""), "{ran}");
