@@ -2,7 +2,10 @@
 
 use std::{fs, thread};
 
-use portolan_sys::{clock, kernel};
+use portolan_sys::{
+    clock::{self, Civil},
+    kernel,
+};
 use serde::Serialize;
 
 /// What of a host explains its figures.
@@ -53,20 +56,9 @@ fn loads(text: &str) -> Option<[f64; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
-/// RFC 3339, by the civil calendar: years of 365.2425 days that begin in March, so that the leap
-/// day is the last one.
+/// RFC 3339.
 fn date(unix_seconds: u64) -> String {
-    let (days, of_day) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    // Day 0 is 1 March of year 0; eras are the 400 years after which the calendar repeats.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+    let Civil { year, month, day, hour, minute, second, .. } = Civil::at(unix_seconds);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
