@@ -226,6 +226,7 @@ impl Bundler {
             server: server.local_end(),
             active: client.counters(),
             passive: server.counters(),
+            traffic: None,
             guessed: direction.guessed,
         };
         self.name_by_listener(&mut flow.server, server);
@@ -259,6 +260,7 @@ impl Bundler {
             server: seen.local_end(),
             active: Counters::default(),
             passive: seen.counters(),
+            traffic: None,
             guessed: direction.guessed,
         };
         self.name_by_listener(&mut flow.server, seen);
@@ -278,6 +280,7 @@ impl Bundler {
             server,
             active: seen.counters(),
             passive: Counters::default(),
+            traffic: None,
             guessed: direction.guessed,
         }
     }

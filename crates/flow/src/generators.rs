@@ -232,7 +232,7 @@ prop_compose! {
     ) -> Flow {
         let active = if side == 1 { Counters::default() } else { active };
         let passive = if side == 2 { Counters::default() } else { passive };
-        Flow { transport, server_port, client, server, active, passive, guessed }
+        Flow { transport, server_port, client, server, active, passive, traffic: None, guessed }
     }
 }
 

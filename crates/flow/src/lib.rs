@@ -8,7 +8,7 @@
 //!
 //! Pure: no clock, no file, no system call.
 //!
-//! Read in this order: `record.rs`, `end.rs`, `listeners.rs`, `bundle.rs` (`bundle/pairs.rs`,
+//! Read in this order: `record.rs`, `traffic.rs`, `end.rs`, `listeners.rs`, `bundle.rs` (`bundle/pairs.rs`,
 //! `bundle/fan.rs`), `fold.rs`, `service.rs`, `encode.rs`.
 
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ mod generators;
 mod listeners;
 mod record;
 mod service;
+mod traffic;
 
 pub use bundle::{Bundle, Bundler, Observation, Phase};
 pub use encode::{RECORD_VERSION, Record};
@@ -30,3 +31,4 @@ pub use fold::fold;
 pub use listeners::{Listener, NetnsId, PortRange};
 pub use record::{Counters, Flow, Transport};
 pub use service::{service_name, service_port};
+pub use traffic::{Totals, Traffic};

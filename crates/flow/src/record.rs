@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::End;
+use crate::{End, Traffic};
 
 /// The transport protocol. Serialised as OpenTelemetry's `network.transport`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -78,6 +78,8 @@ pub struct Flow {
     pub active: Counters,
     /// Sockets seen on the server's end.
     pub passive: Counters,
+    /// What went over it, where the method counts that.
+    pub traffic: Option<Box<Traffic>>,
     /// No listener proves the direction; it was concluded from the port numbers. Not said of the
     /// everyday client of another host: an ephemeral port here, another kind of port there.
     pub guessed: bool,
@@ -105,7 +107,11 @@ impl Flow {
     /// Which ends were observed: `both`, `active`, `passive`, or `none` for a record from history.
     #[must_use]
     pub fn side(&self) -> &'static str {
-        match (self.active.is_zero(), self.passive.is_zero()) {
+        let (active, passive) = self
+            .traffic
+            .as_ref()
+            .map_or((true, true), |traffic| (traffic.active.is_zero(), traffic.passive.is_zero()));
+        match (self.active.is_zero() && active, self.passive.is_zero() && passive) {
             (false, false) => "both",
             (false, true) => "active",
             (true, false) => "passive",
@@ -126,6 +132,11 @@ impl Flow {
     pub fn absorb(&mut self, other: Self) {
         self.active.add(other.active);
         self.passive.add(other.passive);
+        match (&mut self.traffic, other.traffic) {
+            (Some(sum), Some(more)) => sum.add(&more),
+            (none @ None, more) => *none = more,
+            (Some(_), None) => {}
+        }
         self.client.pids.merge(&other.client.pids);
         self.server.pids.merge(&other.server.pids);
         // One proof of the direction is enough.

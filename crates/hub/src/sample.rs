@@ -63,6 +63,7 @@ pub fn flow(client: End, server: End, server_port: u16) -> Flow {
         server,
         active: one,
         passive: one,
+        traffic: None,
         guessed: false,
     }
 }

@@ -29,6 +29,7 @@ fn flow(client: &str, server: &str, server_port: u16, connections: u64) -> Flow 
         server: end(server),
         active: counters,
         passive: counters,
+        traffic: None,
         guessed: false,
     }
 }

@@ -37,6 +37,7 @@ fn complete() -> Flow {
         },
         active: Counters { connections: 3, opening: 1, time_wait: 2 },
         passive: Counters { connections: 4, opening: 0, time_wait: 5 },
+        traffic: None,
         guessed: false,
     }
 }
@@ -53,6 +54,7 @@ fn sparse() -> Flow {
         server: End::unobserved(ip("2001:db8::2")),
         active: Counters { connections: 1, ..Counters::default() },
         passive: Counters::default(),
+        traffic: None,
         guessed: true,
     }
 }
@@ -65,6 +67,7 @@ fn from_history() -> Flow {
         server: End::unobserved(ip("192.0.2.2")),
         active: Counters::default(),
         passive: Counters::default(),
+        traffic: None,
         guessed: false,
     }
 }

@@ -133,6 +133,7 @@ fn edge(client: End, server: End, active: u64, passive: u64) -> Flow {
         server,
         active: up(active),
         passive: up(passive),
+        traffic: None,
         guessed: false,
     }
 }

@@ -12,6 +12,7 @@ fn flow(active: Counters, passive: Counters) -> Flow {
         server: End::unobserved(ip("10.0.0.2")),
         active,
         passive,
+        traffic: None,
         guessed: true,
     }
 }

@@ -88,6 +88,7 @@ pub(super) fn read_flow(row: &Row<'_>) -> rusqlite::Result<Flow> {
         server: read_party(row, 9)?,
         active: Counters::default(),
         passive: Counters::default(),
+        traffic: None,
         guessed: false,
     })
 }
