@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use portolan_sockets::cgroup::parse;
+use portolan_flow::cgroup::parse;
 
 fuzz_target!(|text: &str| {
     let found = parse(text);

@@ -31,6 +31,15 @@ impl Namespace {
         Self(Arc::from(name))
     }
 
+    /// Any but the observer's own: by the name that it is mounted under, else by its inode number.
+    #[must_use]
+    pub fn of(inode: u64, mounted: Option<&str>) -> Self {
+        match mounted {
+            Some(name) => Self::new(&format!("netns:{name}")),
+            None => Self::new(&format!("netns:{inode}")),
+        }
+    }
+
     /// The name as it is shown.
     #[must_use]
     pub fn name(&self) -> &str {

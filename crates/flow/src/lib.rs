@@ -8,24 +8,26 @@
 //!
 //! Pure: no clock, no file, no system call.
 //!
-//! Read in this order: `record.rs`, `traffic.rs`, `end.rs`, `listeners.rs`, `bundle.rs` (`bundle/pairs.rs`,
-//! `bundle/fan.rs`), `fold.rs`, `service.rs`, `encode.rs`.
+//! Read in this order: `record.rs`, `traffic.rs`, `end.rs`, `process.rs`, `cgroup.rs`, `listeners.rs`, `bundle.rs` (`bundle/pairs.rs`,
+//! `bundle/fan.rs`), `fold.rs` (`fold/shares.rs`), `service.rs`, `encode.rs`.
 
 #![forbid(unsafe_code)]
 
 mod bundle;
+pub mod cgroup;
 mod encode;
 mod end;
 mod fold;
 #[cfg(test)]
 mod generators;
 mod listeners;
+mod process;
 mod record;
 mod service;
 mod traffic;
 
 pub use bundle::{Bundle, Bundler, Observation, Phase};
-pub use encode::{RECORD_VERSION, Record};
+pub use encode::{RECORD_VERSION, Record, TrafficRecord};
 pub use end::{End, Namespace, Owner, PIDS_MAX, Pids, Process};
 pub use fold::fold;
 pub use listeners::{Listener, NetnsId, PortRange};

@@ -12,7 +12,7 @@
 //! `filter/bytecode/tree.rs`, `filter/slice.rs`), `diag.rs` (`diag/message.rs`, `diag/info.rs`,
 //! `diag/memory.rs`, `diag/destroy.rs`), `procfs.rs` (`procfs/line.rs`), `bpf.rs`,
 //! `record.rs`, `walk.rs` (`walk/run.rs`, `walk/chunk.rs`, `walk/holdings.rs`), `iter.rs`
-//! (`iter/program.rs`), `owner.rs` (`owner/walk.rs`, `owner/table.rs`, `owner/cgroup.rs`,
+//! (`iter/program.rs`), `owner.rs` (`owner/walk.rs`, `owner/table.rs`,
 //! `owner/names.rs`), `hidden.rs`, `place.rs`, `follow.rs` (`follow/event.rs`,
 //! `follow/question.rs`, `follow/entry.rs`, `follow/table.rs`, `follow/tracer.rs`,
 //! `follow/count.rs`), `poll.rs`, `snapshot.rs` (`snapshot/seen.rs`, `snapshot/listing.rs`,
@@ -53,9 +53,6 @@ pub use method::{
     Choice, Coverage, Details, Method, MethodName, PassedOver, Query, Slice, Wish, choose, open,
     read_in_slices, worthwhile_slices,
 };
-// For the fuzzer.
-#[doc(hidden)]
-pub use owner::cgroup;
 pub use owner::{Holder, Lookup, Owners, Source};
 pub use place::{Place, Places, places};
 pub use poll::Poll;

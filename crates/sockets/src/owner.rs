@@ -4,8 +4,6 @@
 //! holds that inode. One walk over all descriptors builds a table for all sockets at once: linear
 //! in the number of descriptors, where a search per socket would be quadratic.
 
-#[doc(hidden)]
-pub mod cgroup;
 mod names;
 mod table;
 mod walk;

@@ -31,11 +31,8 @@ impl Place {
     }
 
     fn elsewhere(found: Netns) -> Self {
-        let name = match &found.name {
-            Some(name) => format!("netns:{name}"),
-            None => format!("netns:{}", found.inode),
-        };
-        Self { netns: found.inode, namespace: Namespace::new(&name), entrance: Some(found) }
+        let namespace = Namespace::of(found.inode, found.name.as_deref());
+        Self { netns: found.inode, namespace, entrance: Some(found) }
     }
 
     /// The name of one of its interfaces; `None` where it has none of this index any more, or

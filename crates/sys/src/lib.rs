@@ -5,11 +5,12 @@
 //! stays safe. Nothing here decides anything.
 //!
 //! Read in this order: `netlink.rs`, `netns.rs`, `capabilities.rs`, `limits.rs`, `kernel.rs`,
-//! `usage.rs`, `user.rs`, `signals.rs`, `terminal.rs`, `clock.rs`; then what sends and receives:
+//! `usage.rs`, `user.rs`, `process.rs`, `signals.rs`, `terminal.rs`, `clock.rs`, `bpf.rs`; then what sends and receives:
 //! `option.rs`, `address.rs`, `filter.rs`, `error_queue.rs`, `datagrams.rs`, `raw.rs`, `packet.rs`
 //! (`packet/ring.rs`).
 
 pub mod address;
+pub mod bpf;
 pub mod capabilities;
 pub mod clock;
 pub mod datagrams;
@@ -21,6 +22,7 @@ pub mod netlink;
 pub mod netns;
 mod option;
 pub mod packet;
+pub mod process;
 pub mod raw;
 pub mod signals;
 pub mod terminal;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
+/*
+ * Traces by tracepoints whose arguments the kernel describes (BTF), or by entries of functions where
+ * those are refused. User space loads one of the two.
+ */
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "change.h"
+#include "existing.h"
+#include "walk.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+SEC("tp_btf/inet_sock_set_state")
+int by_tracepoint(__u64 *ctx)
+{
+	return changed((struct sock *)ctx[0], ctx[1], ctx[2]);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
+ *
+ * What each change of a TCP socket's state (RFC 9293, 3.3.2) says. The kernel tells it with the
+ * socket locked and before the new state is stored.
+ */
+#ifndef PORTOLAN_CHANGE_H
+#define PORTOLAN_CHANGE_H
+
+#include "connection.h"
+#include "listen.h"
+#include "socket.h"
+
+static __always_inline void take_owner(struct connection *known)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	read_owner(task, known->edge.name, &known->edge.cgroup, &known->pid);
+}
+
+/* connect(): the process is the one that runs. The kernel has chosen the source address, and of the
+ * ports only the one that matters is known. */
+static __always_inline void connecting(struct sock *sk)
+{
+	struct connection *known = begin((__u64)sk);
+
+	if (!known)
+		return;
+	known->pid = 0;
+	no_owner(&known->edge);
+	read_edge(&known->edge, sk, ACTIVE);
+	take_owner(known);
+}
+
+static __always_inline void tell_opened(struct connection *known)
+{
+	struct totals more = { .opened = 1, .pid = known->pid };
+
+	if (method != METHOD_STREAM)
+		return;
+	known->rest |= OPENED;
+	count(&known->edge, &more);
+}
+
+/* In whatever context the last packet of the handshake came. */
+static __always_inline void connected(struct sock *sk, int before)
+{
+	struct connection *known;
+	struct tcp_sock *tp;
+
+	if (before == TCP_SYN_SENT) {
+		known = find((__u64)sk);
+		if (known && method == METHOD_AGGREGATE)
+			known->edge.other = GET(sk, __sk_common.skc_num);
+	} else {
+		known = begin((__u64)sk);
+		if (known) {
+			known->pid = 0;
+			no_owner(&known->edge);
+			read_edge(&known->edge, sk, PASSIVE);
+		}
+	}
+	tp = TCP(sk);
+	if (!known || !tp)
+		return;
+	known->since_us = GET(tp, tcp_mstamp);
+	tell_opened(known);
+}
+
+/* The state follows from close() or shutdown(): the holder of an accepted connection shows itself.
+ * That of one that was counted already keeps its name, or half of it would be another edge. */
+static __always_inline void closing(struct sock *sk)
+{
+	struct connection *known = find((__u64)sk);
+
+	if (known && !known->edge.name[0] && !(known->rest & OPENED))
+		take_owner(known);
+}
+
+static __always_inline void failed(struct totals *more, int error)
+{
+	if (error == ECONNREFUSED)
+		more->refused = 1;
+	else if (error == ETIMEDOUT)
+		more->timed_out = 1;
+	else if (error == EHOSTUNREACH || error == ENETUNREACH)
+		more->unreachable = 1;
+	else
+		more->abandoned = 1;
+}
+
+static __noinline int untracked(struct sock *sk, int before)
+{
+	struct edge edge = {};
+	struct totals more = {};
+	struct numbers now;
+	struct tcp_sock *tp;
+
+	if (!sk)
+		return 0;
+	tp = TCP(sk);
+	if (!tp)
+		return 0;
+	LOSE(untracked);
+	read_edge(&edge, sk, before == TCP_SYN_SENT || !is_listening(sk) ? ACTIVE : PASSIVE);
+	edge.guessed = before != TCP_SYN_SENT;
+	READ_NUMBERS(&now, tp, GET);
+	if (before == TCP_SYN_SENT) {
+		failed(&more, GET(sk, sk_err));
+	} else {
+		more.closed = 1;
+		/* Before that, nobody knows which part of it was before the trace. */
+		if (is_ready()) {
+			more.sent = now.sent;
+			more.received = now.received;
+		}
+	}
+	count(&edge, &more);
+	return 0;
+}
+
+static __always_inline void ended(struct sock *sk, int before)
+{
+	struct connection *known = find((__u64)sk);
+	int error = GET(sk, sk_err);
+	struct totals more = {};
+	struct numbers now;
+	struct tcp_sock *tp;
+
+	if (!known) {
+		if (before != TCP_SYN_RECV && before != TCP_CLOSE)
+			untracked(sk, before);
+		return;
+	}
+	tp = TCP(sk);
+	if (!tp)
+		return;
+	READ_NUMBERS(&now, tp, GET);
+	/* Not the peer and no timer: whoever runs has closed it. */
+	if (!error && (before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT))
+		closing(sk);
+	take(known, &more, now.sent, now.received, now.retransmits);
+	more.pid = known->pid;
+	if (known->since_us) {
+		__u64 until = GET(tp, tcp_mstamp);
+
+		more.closed = 1;
+		more.resets = error || before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT ||
+			      before == TCP_FIN_WAIT1;
+		more.rtt_samples = now.rtt_us != 0;
+		more.rtt_us_sum = now.rtt_us;
+		if (until > known->since_us)
+			more.duration_us_sum = until - known->since_us;
+	} else {
+		more.opened = 0;
+		failed(&more, error);
+	}
+	count(&known->edge, &more);
+	forget(known, (__u64)sk);
+}
+
+static __always_inline int changed(struct sock *sk, int before, int now)
+{
+	if (GET(sk, sk_protocol) != IPPROTO_TCP)
+		return 0;
+	switch (now) {
+	case TCP_SYN_SENT:
+		connecting(sk);
+		break;
+	case TCP_ESTABLISHED:
+		connected(sk, before);
+		break;
+	case TCP_FIN_WAIT1:
+	case TCP_LAST_ACK:
+		closing(sk);
+		break;
+	case TCP_LISTEN:
+		listens(sk);
+		break;
+	case TCP_CLOSE:
+		if (before == TCP_LISTEN)
+			listens_no_more(sk);
+		else
+			ended(sk, before);
+		break;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
+ *
+ * What is remembered of each TCP connection while it is up: who opened it, since when, and how much
+ * of its traffic has been counted already.
+ *
+ * The records lie in an array, each at a place that follows from the address of its socket, so that
+ * a short connection costs no allocation and no lock. What finds its place taken is parked in a hash
+ * map. Three writers meet at a record: the events of its socket, which come one at a time, the
+ * walk (walk.h), and the search for owners. An event gives a record away by changing its
+ * generation; whoever wants to count what moved must exchange the number that he went by, and has
+ * lost where that is no longer there.
+ */
+#ifndef PORTOLAN_CONNECTION_H
+#define PORTOLAN_CONNECTION_H
+
+#include "count.h"
+
+struct connection {
+	__u64 socket; /* address; 0: nobody is here */
+	/* The generation in the upper 16 bits; what has been counted in the lower 48. */
+	__u64 sent;
+	__u64 received;
+	__u64 rest; /* retransmits in 32 bits, and OPENED */
+	__u64 since_us; /* 0: not up yet */
+	__u32 pid;
+	__u32 suspect; /* the last walk found its socket closed */
+	struct edge edge;
+	__u64 zero;
+};
+
+_Static_assert(sizeof(struct connection) == 128, "two cache lines");
+
+#define GENERATION_SHIFT 48
+#define COUNTED(word) ((word) & ((1ULL << GENERATION_SHIFT) - 1))
+#define GENERATION(word) ((word) >> GENERATION_SHIFT << GENERATION_SHIFT)
+#define NEXT_GENERATION(word) (GENERATION(word) + (1ULL << GENERATION_SHIFT))
+#define OPENED (1ULL << 32)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct connection);
+} places SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, __u64);
+	__type(value, struct connection);
+} parked SEC(".maps");
+
+/* Spares a search where there is none; never less than there are. */
+__u64 parked_count;
+
+static __always_inline struct connection *place_of(__u64 socket)
+{
+	__u32 at;
+
+	/* Nothing may be calculated with a pointer but with half of it. */
+	asm("%0 = %1" : "=w"(at) : "w"((__u32)socket));
+	at = at * 0x9e3779b9U >> (32 - settings.places_bits);
+	return bpf_map_lookup_elem(&places, &at);
+}
+
+static __always_inline struct connection *find(__u64 socket)
+{
+	struct connection *place = place_of(socket);
+
+	if (place && place->socket == socket)
+		return place;
+	return parked_count ? bpf_map_lookup_elem(&parked, &socket) : 0;
+}
+
+static __always_inline void forget(struct connection *known, __u64 socket)
+{
+	struct connection *place = place_of(socket);
+
+	known->since_us = 0;
+	if (known == place) {
+		known->socket = 0;
+	} else if (!bpf_map_delete_elem(&parked, &socket)) {
+		__sync_fetch_and_sub(&parked_count, 1);
+	}
+}
+
+/* One that was parked and not forgotten, whose socket is another connection's now. */
+static __noinline int forget_stale(__u64 socket)
+{
+	if (!bpf_map_delete_elem(&parked, &socket)) {
+		__sync_fetch_and_sub(&parked_count, 1);
+		LOSE(stale);
+	}
+	return 0;
+}
+
+static __noinline struct connection *park(__u64 socket)
+{
+	struct connection fresh = { .socket = socket };
+
+	/* A stale walk must not take it for the one whose memory it gets. */
+	fresh.sent = fresh.received = fresh.rest = (__u64)bpf_get_prandom_u32() << GENERATION_SHIFT;
+	__sync_fetch_and_add(&parked_count, 1);
+	if (bpf_map_update_elem(&parked, &socket, &fresh, BPF_NOEXIST)) {
+		__sync_fetch_and_sub(&parked_count, 1);
+		LOSE(no_room);
+		return 0;
+	}
+	return bpf_map_lookup_elem(&parked, &socket);
+}
+
+/* A record for a connection that begins; its edge and its times are still the last one's. */
+static __always_inline struct connection *begin(__u64 socket)
+{
+	struct connection *place = place_of(socket);
+	__u64 word;
+
+	if (parked_count)
+		forget_stale(socket);
+	if (!place)
+		return 0;
+	if (place->socket == socket) {
+		LOSE(stale);
+		place->since_us = 0;
+		word = NEXT_GENERATION(place->sent);
+		place->sent = place->received = place->rest = word;
+	} else if (place->socket || __sync_val_compare_and_swap(&place->socket, 0, socket)) {
+		return park(socket);
+	}
+	place->suspect = 0;
+	return place;
+}
+
+/* What has to be counted when the numbers have come to these; the record is given away. */
+static __always_inline void take(struct connection *known, struct totals *more, __u64 sent,
+				 __u64 received, __u64 retransmits)
+{
+	__u64 next = NEXT_GENERATION(known->sent);
+	__u64 was_sent = COUNTED(__sync_lock_test_and_set(&known->sent, next));
+	__u64 had_received = COUNTED(__sync_lock_test_and_set(&known->received, next));
+	__u64 rest = COUNTED(__sync_lock_test_and_set(&known->rest, next));
+
+	more->sent = sent - was_sent;
+	more->received = received - had_received;
+	more->retransmits = retransmits - (__u32)rest;
+	more->opened = !(rest & OPENED);
+}
+
+#endif

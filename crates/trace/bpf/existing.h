@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
+ *
+ * What was there before: iterators over the sockets of a network namespace, and over the
+ * descriptors of all processes. To be run after the events are attached; what those have seen is
+ * known already.
+ */
+#ifndef PORTOLAN_EXISTING_H
+#define PORTOLAN_EXISTING_H
+
+#include "connection.h"
+#include "listen.h"
+#include "socket.h"
+
+/* The socket is locked meanwhile (bpf_iter_tcp_seq_show of net/ipv4/tcp_ipv4.c). */
+static __always_inline void adopt(struct tcp_sock *tp, struct sock *sk)
+{
+	struct connection *known;
+	struct numbers now;
+
+	if (find((__u64)sk))
+		return;
+	known = begin((__u64)sk);
+	if (!known)
+		return;
+	READ_NUMBERS(&now, tp, GET);
+	known->pid = 0;
+	no_owner(&known->edge);
+	read_edge(&known->edge, sk, is_listening(sk) ? PASSIVE : ACTIVE);
+	known->sent |= COUNTED(now.sent);
+	known->received |= COUNTED(now.received);
+	known->rest |= now.retransmits | OPENED;
+	known->since_us = bpf_ktime_get_ns() / 1000;
+}
+
+/* Listeners come first (tcp_seq_start of net/ipv4/tcp_ipv4.c). */
+SEC("iter/tcp")
+int existing(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *common = ctx->sk_common;
+	struct tcp_sock *tp = common ? bpf_skc_to_tcp_sock(common) : 0;
+	struct listening at;
+	struct sock *sk;
+
+	if (!tp)
+		return 0;
+	sk = &tp->inet_conn.icsk_inet.sk;
+	switch (sk->__sk_common.skc_state) {
+	case TCP_LISTEN:
+		listening_of(&at, sk);
+		add_listener(&at, (__u64)sk, 0);
+		break;
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+	case TCP_CLOSE:
+		/* Their events are still to come. */
+		break;
+	default:
+		adopt(tp, sk);
+	}
+	return 0;
+}
+
+SEC("iter/task_file")
+int owners(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct connection *known;
+	struct listening *at;
+	struct socket *socket;
+	__u64 address;
+
+	if (!task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	address = (__u64)socket->sk;
+	if (!address)
+		return 0;
+	known = find(address);
+	if (known && !known->edge.name[0])
+		read_owner(task, known->edge.name, &known->edge.cgroup, &known->pid);
+	at = bpf_map_lookup_elem(&listening_sockets, &address);
+	if (at) {
+		struct listener *listener = bpf_map_lookup_elem(&listeners, at);
+
+		if (listener && !listener->name[0])
+			read_owner(task, listener->name, &listener->cgroup, &listener->pid);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
+ *
+ * Which ports listen, and who listens there.
+ */
+#ifndef PORTOLAN_LISTEN_H
+#define PORTOLAN_LISTEN_H
+
+#include "count.h"
+#include "socket.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct listening);
+	__type(value, struct listener);
+} listeners SEC(".maps");
+
+/* By socket, so that one that is seen twice counts once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct listening);
+} listening_sockets SEC(".maps");
+
+static __always_inline int is_ready(void)
+{
+	__u32 zero = 0;
+	struct control *told = bpf_map_lookup_elem(&control, &zero);
+
+	return told && told->ready;
+}
+
+static __always_inline void listening_of(struct listening *at, struct sock *sk)
+{
+	read_local(at->address, sk);
+	at->netns = netns_of(sk);
+	at->port = GET(sk, __sk_common.skc_num);
+	at->transport = IPPROTO_TCP;
+	at->zero = 0;
+}
+
+static __noinline int add_listener(struct listening *at, __u64 socket, struct task_struct *task)
+{
+	struct listener fresh = {}, *known;
+
+	if (!at || bpf_map_update_elem(&listening_sockets, &socket, at, BPF_NOEXIST))
+		return 0;
+	bpf_map_update_elem(&listeners, at, &fresh, BPF_NOEXIST);
+	known = bpf_map_lookup_elem(&listeners, at);
+	if (!known) {
+		LOSE(listeners);
+		return 0;
+	}
+	__sync_fetch_and_add(&known->sockets, 1);
+	if (task && !known->name[0])
+		read_owner(task, known->name, &known->cgroup, &known->pid);
+	return 0;
+}
+
+static __always_inline void listens(struct sock *sk)
+{
+	struct listening at;
+
+	listening_of(&at, sk);
+	add_listener(&at, (__u64)sk, (void *)bpf_get_current_task_btf());
+}
+
+static __always_inline void listens_no_more(struct sock *sk)
+{
+	__u64 socket = (__u64)sk;
+	struct listening *known = bpf_map_lookup_elem(&listening_sockets, &socket), at;
+	struct listener *listener;
+
+	if (!known)
+		return;
+	at = *known;
+	if (bpf_map_delete_elem(&listening_sockets, &socket))
+		return;
+	listener = bpf_map_lookup_elem(&listeners, &at);
+	if (listener && __sync_fetch_and_sub(&listener->sockets, 1) == 1)
+		bpf_map_delete_elem(&listeners, &at);
+}
+
+/* Whether its port listens at its address, or at all. */
+static __always_inline int is_listening(struct sock *sk)
+{
+	struct listening at;
+
+	listening_of(&at, sk);
+	if (!at.port)
+		return 0;
+	if (bpf_map_lookup_elem(&listeners, &at))
+		return 1;
+	at.address[0] = at.address[1] = at.address[2] = at.address[3] = 0;
+	if (bpf_map_lookup_elem(&listeners, &at))
+		return 1;
+	at.address[2] = __builtin_bswap32(0xffff);
+	return !!bpf_map_lookup_elem(&listeners, &at);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
+ *
+ * From the kernel's structures to ours. Each program reads them in the way that it may: GET follows
+ * pointers that the verifier trusts; in a kprobe there are none.
+ */
+#ifndef PORTOLAN_SOCKET_H
+#define PORTOLAN_SOCKET_H
+
+#include "edge.h"
+
+#ifdef BY_PROBE_READ
+#define GET(from, ...) BPF_CORE_READ(from, __VA_ARGS__)
+#define TCP(sk) ((struct tcp_sock *)(sk))
+#else
+#define TCP(sk) bpf_skc_to_tcp_sock(sk)
+#define GET(from, ...) ___apply(GET_, ___narg(__VA_ARGS__))(from, __VA_ARGS__)
+#define GET_1(from, a) ((from)->a)
+#define GET_2(from, a, b) ((from)->a->b)
+#define GET_3(from, a, b, c) ((from)->a->b->c)
+#define GET_4(from, a, b, c, d) ((from)->a->b->c->d)
+#endif
+
+struct numbers {
+	__u64 sent;
+	__u64 received;
+	__u32 retransmits;
+	__u32 rtt_us;
+};
+
+/* The payload alone: what was sent again is in bytes_sent (tcp_transmit_skb), and a FIN in
+ * bytes_received (tcp_rcv_nxt_update); SOCK_DONE says that there was one (tcp_fin). */
+#define READ_NUMBERS(into, tp, READ)                                                          \
+	do {                                                                                  \
+		(into)->sent = READ(tp, bytes_sent) - READ(tp, bytes_retrans);                \
+		(into)->received = READ(tp, bytes_received) -                                 \
+			(READ(tp, inet_conn.icsk_inet.sk.__sk_common.skc_flags) >> SOCK_DONE & 1); \
+		(into)->retransmits = READ(tp, total_retrans);                                \
+		(into)->rtt_us = READ(tp, srtt_us) >> 3;                                      \
+	} while (0)
+
+static __always_inline void read_v4(__be32 *into, __be32 address)
+{
+	into[0] = into[1] = 0;
+	into[2] = __builtin_bswap32(0xffff);
+	into[3] = address;
+}
+
+#define READ_V6(into, from, field)                                                           \
+	do {                                                                                 \
+		(into)[0] = GET(from, field.in6_u.u6_addr32[0]);                             \
+		(into)[1] = GET(from, field.in6_u.u6_addr32[1]);                             \
+		(into)[2] = GET(from, field.in6_u.u6_addr32[2]);                             \
+		(into)[3] = GET(from, field.in6_u.u6_addr32[3]);                             \
+	} while (0)
+
+static __always_inline __u32 netns_of(struct sock *sk)
+{
+	return GET(sk, __sk_common.skc_net.net, ns.inum);
+}
+
+static __always_inline void read_local(__be32 *into, struct sock *sk)
+{
+	if (GET(sk, __sk_common.skc_family) == AF_INET)
+		read_v4(into, GET(sk, __sk_common.skc_rcv_saddr));
+	else
+		READ_V6(into, sk, __sk_common.skc_v6_rcv_saddr);
+}
+
+/* All but the process. */
+static __always_inline void read_edge(struct edge *edge, struct sock *sk, __u8 side)
+{
+	__u16 local = GET(sk, __sk_common.skc_num);
+	__u16 remote = __builtin_bswap16(GET(sk, __sk_common.skc_dport));
+
+	read_local(edge->local, sk);
+	if (GET(sk, __sk_common.skc_family) == AF_INET)
+		read_v4(edge->remote, GET(sk, __sk_common.skc_daddr));
+	else
+		READ_V6(edge->remote, sk, __sk_common.skc_v6_daddr);
+	edge->netns = netns_of(sk);
+	edge->port = side == ACTIVE ? remote : local;
+	edge->other = 0;
+	if (method == METHOD_AGGREGATE)
+		edge->other = side == ACTIVE ? local : remote;
+	edge->side = side;
+	edge->transport = IPPROTO_TCP;
+	edge->guessed = 0;
+}
+
+static __always_inline void no_owner(struct edge *edge)
+{
+	((__u64 *)edge->name)[0] = ((__u64 *)edge->name)[1] = edge->cgroup = 0;
+}
+
+/* A thread of the kernel is nobody's; it works for whoever asked. */
+static __always_inline int read_owner(struct task_struct *task, char *name, __u64 *cgroup,
+				      __u32 *pid)
+{
+	struct task_struct *first;
+
+	if (GET(task, flags) & PF_KTHREAD)
+		return 0;
+	first = GET(task, group_leader);
+	*cgroup = GET(task, cgroups, dfl_cgrp, kn, id);
+	*pid = GET(task, tgid);
+#ifdef BY_PROBE_READ
+	bpf_core_read(name, 16, &first->comm);
+#else
+	((__u64 *)name)[0] = *(__u64 *)&first->comm[0];
+	((__u64 *)name)[1] = *(__u64 *)&first->comm[8];
+#endif
+	return 1;
+}
+
+#endif

@@ -1,0 +1,34 @@
+//! Who talks to whom, counted in the kernel.
+//!
+//! The crate's one idea: BPF programs (`bpf/`) see each TCP connection begin and end, and each UDP
+//! datagram pass, and add up what they see under a key without an ephemeral port. User space reads
+//! sums, as many as there are edges, not connections; and TCP's own counters, read when a
+//! connection ends and once per reading while it is up, spare a program per message.
+//!
+//! A [`Tracer`] gives a [`Reading`] whenever it is asked: what happened since the last one, as
+//! halves of [`portolan_flow::Flow`]s, each as one end saw it; `portolan_flow::fold` joins them.
+//! What could not be counted is counted: [`Losses`], and a row for all edges that found no room.
+//!
+//! Read in this order: `method.rs`, `reading.rs`, `edge.rs`, `losses.rs`, `object.rs`, `maps.rs`,
+//! `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of `bpf/`: `edge.h`,
+//! `count.h`, `connection.h`, `socket.h`, `listen.h`, `change.h`, `walk.h`, `existing.h`.
+
+#![forbid(unsafe_code)]
+
+mod edge;
+mod error;
+mod existing;
+mod listeners;
+mod losses;
+mod maps;
+mod method;
+mod object;
+mod owners;
+mod reading;
+mod tracer;
+
+pub use error::Error;
+pub use losses::Losses;
+pub use method::{Attach, MethodName, TraceOptions};
+pub use reading::Reading;
+pub use tracer::Tracer;

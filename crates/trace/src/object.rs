@@ -1,0 +1,155 @@
+//! Loading the programs of `bpf/`, whose objects are part of the program, and attaching them.
+
+use std::{
+    ffi::OsStr,
+    io,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use libbpf_rs::{
+    ErrorKind, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramMut,
+    set_print,
+};
+
+use crate::{Attach, Error, TraceOptions};
+
+static BTF_OBJECT: &[u8] = include_bytes!("../bpf/btf.bpf.o");
+
+/// How much of the verifier's log is kept, from its end.
+const LOG_LINES: usize = 24;
+
+/// What libbpf said of the object that is being loaded, its verifier's log among it.
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+/// One object is loaded at a time.
+static LOADING: Mutex<()> = Mutex::new(());
+
+/// Loaded programs and maps, and what keeps them attached.
+pub struct Loaded {
+    pub object: Object,
+    pub attach: Attach,
+    _links: Vec<Link>,
+}
+
+/// The programs that tell of states, by where they attach.
+pub fn attached(attach: Attach) -> &'static [&'static str] {
+    match attach {
+        Attach::TpBtf => &["by_tracepoint"],
+        Attach::Fentry => &["by_entry", "by_entry_of_listen"],
+        Attach::Kprobe => &["by_probe", "by_probe_of_listen"],
+    }
+}
+
+/// Those that user space runs.
+const ON_DEMAND: [&str; 3] = ["existing", "owners", "walk"];
+
+/// Loads the programs for one way to attach, and attaches them. From then on the kernel counts.
+pub fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
+    let object = load_object(attach, options)?;
+    let mut links = Vec::new();
+    for name in attached(attach) {
+        let attached = program(&object, name).attach();
+        links.push(attached.map_err(|error| refused(format!("attach {name}"), error))?);
+    }
+    Ok(Loaded { object, attach, _links: links })
+}
+
+fn load_object(attach: Attach, options: &TraceOptions) -> Result<Object, Error> {
+    let _alone = lock(&LOADING);
+    lock(&SAID).clear();
+    // It would write its diagnosis to stderr.
+    set_print(Some((PrintLevel::Warn, |_, text| lock(&SAID).push_str(&text))));
+    let load = || {
+        let mut opened = ObjectBuilder::default().open_memory(BTF_OBJECT)?;
+        prepare(&mut opened, attach, options)?;
+        opened.load()
+    };
+    let loaded = load();
+    set_print(None);
+    loaded.map_err(|error| match refused("load the programs".to_owned(), error) {
+        Error::Bpf { what, source, .. } => Error::Bpf { what, source, log: verifiers_log() },
+        other => other,
+    })
+}
+
+fn prepare(
+    opened: &mut OpenObject,
+    attach: Attach,
+    options: &TraceOptions,
+) -> libbpf_rs::Result<()> {
+    for mut program in opened.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        let wanted = attached(attach).contains(&&*name) || ON_DEMAND.contains(&&*name);
+        program.set_autoload(wanted);
+    }
+    let places_bits = options.connections.clamp(1024, 1 << 24).next_power_of_two().ilog2();
+    for mut map in opened.maps_mut() {
+        match &*map.name().to_string_lossy() {
+            "edges_0" | "edges_1" => map.set_max_entries(options.edges_max.max(1))?,
+            "places" => map.set_max_entries(1 << places_bits)?,
+            "parked" => map.set_max_entries(4 << places_bits)?,
+            "events" if options.method == crate::MethodName::Stream => {
+                let bytes = options.queue_bytes.clamp(4096, 1 << 30).next_power_of_two();
+                map.set_max_entries(bytes)?;
+            }
+            name if name.ends_with(".rodata") => {
+                let settings = map.initial_value_mut().expect("it holds the settings");
+                write_settings(settings, places_bits, options);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// `struct settings` of bpf/edge.h, at the beginning.
+fn write_settings(settings: &mut [u8], places_bits: u32, options: &TraceOptions) {
+    let (first, last) = options.ephemeral;
+    settings[0..4].copy_from_slice(&options.method.number().to_ne_bytes());
+    settings[4..8].copy_from_slice(&places_bits.to_ne_bytes());
+    settings[8..10].copy_from_slice(&first.to_ne_bytes());
+    settings[10..12].copy_from_slice(&last.to_ne_bytes());
+}
+
+/// The last lines of what the kernel's verifier said, if it said anything.
+fn verifiers_log() -> String {
+    let said = lock(&SAID);
+    let Some((_, log)) = said.split_once("BEGIN PROG LOAD LOG --") else {
+        return String::new();
+    };
+    let log = log.split("-- END PROG LOAD LOG").next().unwrap_or_default();
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+}
+
+/// A program of an object by its name in C.
+pub fn program<'a>(object: &'a Object, name: &str) -> ProgramMut<'a> {
+    object
+        .progs_mut()
+        .find(|program| program.name() == OsStr::new(name))
+        .expect("the object is part of this program, and has it")
+}
+
+/// A map of an object by its name in C.
+pub fn map<'a>(object: &'a Object, name: &str) -> Map<'a> {
+    object
+        .maps()
+        .find(|map| map.name() == OsStr::new(name))
+        .expect("the object is part of this program, and has it")
+}
+
+/// The error of a call to libbpf.
+pub fn refused(what: String, error: libbpf_rs::Error) -> Error {
+    let kind = match error.kind() {
+        ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+        ErrorKind::NotFound => io::ErrorKind::NotFound,
+        ErrorKind::InvalidInput => io::ErrorKind::InvalidInput,
+        ErrorKind::OutOfMemory => io::ErrorKind::OutOfMemory,
+        _ => io::ErrorKind::Other,
+    };
+    Error::Bpf { what, source: io::Error::new(kind, error), log: String::new() }
+}
+
+fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,272 @@
+//! A trace from its start to its end.
+
+use std::{
+    collections::HashMap,
+    fmt, mem,
+    time::{Duration, Instant},
+};
+
+use portolan_flow::{Counters, End, Flow, Listener, Namespace, Owner, Pids, Totals, Traffic};
+use portolan_sys::{
+    capabilities::{self, CapabilitySet},
+    kernel, netns,
+};
+
+use crate::{
+    Attach, Error, Losses, Reading, TraceOptions,
+    edge::{Counted, Edge, Name, Side},
+    existing,
+    listeners::Listeners,
+    maps::{self, Maps},
+    object::{self, Loaded},
+    owners::Owners,
+};
+
+/// What it takes to load and attach; to look at other namespaces, `existing` enters them.
+const CAPABILITIES: CapabilitySet =
+    CapabilitySet::BPF.union(CapabilitySet::PERFMON).union(CapabilitySet::NET_ADMIN);
+
+/// How often descriptors are searched for the processes that nobody knows.
+const SEARCH_EVERY: Duration = Duration::from_secs(10);
+
+/// Programs in the kernel that count, until it is dropped; nothing stays attached when its process
+/// ends, however that is.
+pub struct Tracer {
+    loaded: Loaded,
+    options: TraceOptions,
+    maps: Maps,
+    listeners: Listeners,
+    owners: Owners,
+    namespaces: HashMap<u32, Namespace>,
+    /// Why better ways to attach were passed over.
+    passed_over: Vec<(Attach, Error)>,
+    hidden_namespaces: usize,
+    lost: Losses,
+    since: Instant,
+    searched: Instant,
+    has_nameless: bool,
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracer").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Tracer {
+    /// Loads and attaches the programs, and makes what is there already known to them. Whatever
+    /// happens after it returned is counted.
+    ///
+    /// # Errors
+    /// [`Error::Privilege`], [`Error::NoBtf`]; [`Error::NoWay`], with the reason for each, or the
+    /// reason for the one that was asked for; others when the host cannot be read.
+    pub fn open(options: TraceOptions) -> Result<Self, Error> {
+        check_host()?;
+        let (loaded, passed_over) = load_best(&options)?;
+        let maps = Maps::new(&loaded.object, options.method)?;
+        let hidden_namespaces = existing::sockets(&loaded.object)?;
+        existing::owners(&loaded.object)?;
+        maps.set_ready(&loaded.object)?;
+        let mut tracer = Self {
+            lost: maps::losses(&loaded)?,
+            loaded,
+            options,
+            maps,
+            listeners: Listeners::new(),
+            owners: Owners::default(),
+            namespaces: HashMap::new(),
+            passed_over,
+            hidden_namespaces,
+            since: Instant::now(),
+            searched: Instant::now(),
+            has_nameless: false,
+        };
+        // What ended while the rest was made known belongs to no reading.
+        tracer.maps.take(&tracer.loaded.object)?;
+        tracer.since = Instant::now();
+        Ok(tracer)
+    }
+
+    /// Where the programs are attached.
+    #[must_use]
+    pub fn attach(&self) -> Attach {
+        self.loaded.attach
+    }
+
+    /// Why better ways to attach were passed over.
+    #[must_use]
+    pub fn passed_over(&self) -> &[(Attach, Error)] {
+        &self.passed_over
+    }
+
+    /// How many network namespaces could not be entered: of connections that were up there at the
+    /// start, only the end is seen.
+    #[must_use]
+    pub fn hidden_namespaces(&self) -> usize {
+        self.hidden_namespaces
+    }
+
+    /// For people: `bundle (sums per edge in the kernel, by tp_btf)`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let method = self.options.method;
+        format!("{method} ({}, by {})", method.describe(), self.loaded.attach)
+    }
+
+    /// With the method `stream`, makes room in the queue, which must be done often: it holds
+    /// [`TraceOptions::queue_bytes`]. Does nothing with the others.
+    ///
+    /// # Errors
+    /// When the queue cannot be read.
+    pub fn relieve(&mut self) -> Result<(), Error> {
+        self.maps.relieve()
+    }
+
+    /// What happened since the last reading.
+    ///
+    /// # Errors
+    /// When the kernel cannot be asked; what it counted meanwhile is told by the next reading.
+    pub fn read(&mut self) -> Result<Reading, Error> {
+        let object = &self.loaded.object;
+        if self.has_nameless && self.searched.elapsed() >= SEARCH_EVERY {
+            existing::owners(object)?;
+            self.searched = Instant::now();
+        }
+        maps::walk(object)?;
+        let (sums, overflow) = self.maps.take(object)?;
+        let now = Instant::now();
+        let span = now.duration_since(mem::replace(&mut self.since, now));
+        self.listeners.read(object)?;
+        self.owners.refresh();
+        self.name_namespaces(sums.keys().map(|edge| edge.netns));
+        self.has_nameless = self.listeners.has_nameless();
+        let span_ms = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let mut flows = Vec::with_capacity(sums.len());
+        for (edge, counted) in &sums {
+            self.has_nameless |= edge.name.is_empty() && counted.up > 0;
+            flows.push(self.flow(edge, counted, span_ms));
+        }
+        let lost = maps::losses(&self.loaded)?;
+        let losses = lost.since(mem::replace(&mut self.lost, lost));
+        let listeners = self.listeners();
+        Ok(Reading { flows, listeners, overflow, losses, span })
+    }
+
+    fn flow(&mut self, edge: &Edge, counted: &Counted, span_ms: u64) -> Flow {
+        let counters = Counters { connections: counted.up, ..Counters::default() };
+        let here = self.end(edge, counted.pid);
+        let there = End::unobserved(edge.remote);
+        let none = (Counters::default(), Totals::default());
+        let seen = (counters, counted.totals);
+        let (client, server, (active, sent), (passive, received)) = match edge.side {
+            Side::Active => (here, there, seen, none),
+            Side::Passive => (there, here, none, seen),
+        };
+        Flow {
+            transport: edge.transport,
+            server_port: edge.port,
+            client,
+            server,
+            active,
+            passive,
+            traffic: Some(Box::new(Traffic { span_ms, active: sent, passive: received })),
+            guessed: edge.guessed,
+        }
+    }
+
+    /// The end that was seen. Who did not show is whoever listens there.
+    fn end(&mut self, edge: &Edge, pid: u32) -> End {
+        let (mut name, mut pid) = (edge.name, pid);
+        if name.is_empty() && edge.side == Side::Passive {
+            let listener = self.listeners.accepting(edge.netns, edge.local, edge.port);
+            if let Some(listener) = listener {
+                (name, pid) = (listener.name, listener.pid);
+            }
+        }
+        End {
+            address: edge.local,
+            namespace: Some(self.namespace(edge.netns)),
+            owner: self.owner(name, pid),
+            pids: if pid == 0 { Pids::default() } else { Pids::of(pid) },
+        }
+    }
+
+    fn owner(&mut self, name: Name, pid: u32) -> Owner {
+        self.owners.of(name, pid)
+    }
+
+    fn namespace(&self, inode: u32) -> Namespace {
+        let named = self.namespaces.get(&inode).cloned();
+        named.unwrap_or_else(|| Namespace::of(u64::from(inode), None))
+    }
+
+    /// Looks for the names of namespaces that are new.
+    fn name_namespaces(&mut self, mut seen: impl Iterator<Item = u32>) {
+        if !seen.any(|inode| !self.namespaces.contains_key(&inode)) {
+            return;
+        }
+        let here = netns::current().unwrap_or(0);
+        let listing = netns::list().unwrap_or_default();
+        self.namespaces = listing
+            .namespaces
+            .into_iter()
+            .filter_map(|found| {
+                let inode = u32::try_from(found.inode).ok()?;
+                let name = if found.inode == here {
+                    Namespace::new(Namespace::HOST)
+                } else {
+                    Namespace::of(found.inode, found.name.as_deref())
+                };
+                Some((inode, name))
+            })
+            .collect();
+    }
+
+    fn listeners(&mut self) -> Vec<Listener> {
+        let all: Vec<_> = self.listeners.each().collect();
+        self.name_namespaces(all.iter().map(|(_, at, _)| at.netns));
+        let mut listeners: Vec<Listener> = all
+            .into_iter()
+            .map(|(transport, at, listener)| {
+                let pids = if listener.pid == 0 { Pids::default() } else { Pids::of(listener.pid) };
+                let end = End {
+                    address: at.address,
+                    namespace: Some(self.namespace(at.netns)),
+                    owner: self.owner(listener.name, listener.pid),
+                    pids,
+                };
+                Listener { transport, port: at.port, end }
+            })
+            .collect();
+        listeners.sort();
+        listeners
+    }
+}
+
+fn check_host() -> Result<(), Error> {
+    let effective = capabilities::effective()
+        .map_err(Error::system("find out about privileges", "capabilities"))?;
+    // Before 5.8 this one was for all of them, and it still is.
+    if !effective.contains(CapabilitySet::SYS_ADMIN) {
+        let missing = capabilities::names(CAPABILITIES.difference(effective));
+        if !missing.is_empty() {
+            return Err(Error::Privilege { missing: missing.join(", ") });
+        }
+    }
+    if kernel::has_btf() { Ok(()) } else { Err(Error::NoBtf) }
+}
+
+/// The first way to attach that works, and why those before it do not.
+fn load_best(options: &TraceOptions) -> Result<(Loaded, Vec<(Attach, Error)>), Error> {
+    if let Some(attach) = options.attach {
+        return Ok((object::load(attach, options)?, Vec::new()));
+    }
+    let mut passed_over = Vec::new();
+    for attach in Attach::ALL {
+        match object::load(attach, options) {
+            Ok(loaded) => return Ok((loaded, passed_over)),
+            Err(error) => passed_over.push((attach, error)),
+        }
+    }
+    Err(Error::NoWay(passed_over))
+}
