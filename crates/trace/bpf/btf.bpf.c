@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "change.h"
+#include "datagram.h"
 #include "existing.h"
 #include "walk.h"
 
@@ -18,4 +19,21 @@ SEC("tp_btf/inet_sock_set_state")
 int by_tracepoint(__u64 *ctx)
 {
 	return changed((struct sock *)ctx[0], ctx[1], ctx[2]);
+}
+
+SEC("fentry/tcp_set_state")
+int by_entry(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+
+	return changed(sk, sk->__sk_common.skc_state, ctx[1]);
+}
+
+/* tcp_set_state() is not what begins to listen. */
+SEC("fexit/inet_csk_listen_start")
+int by_exit_of_listen(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+
+	return ctx[1] ? 0 : changed(sk, TCP_CLOSE, TCP_LISTEN);
 }

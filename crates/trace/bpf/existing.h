@@ -8,6 +8,7 @@
 #define PORTOLAN_EXISTING_H
 
 #include "connection.h"
+#include "datagram.h"
 #include "listen.h"
 #include "socket.h"
 
@@ -60,6 +61,28 @@ int existing(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
+static __always_inline int is_internet(struct sock *sk)
+{
+	__u16 family = sk->__sk_common.skc_family;
+
+	return family == AF_INET || family == AF_INET6;
+}
+
+static __always_inline void own_datagrams(struct task_struct *task, struct sock *sk)
+{
+	struct datagram_socket *known =
+		bpf_sk_storage_get(&datagram_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!known)
+		return;
+	if (!known->address) {
+		known->address = (__u64)sk;
+		learn_socket(known);
+	}
+	if (!known->name[0])
+		read_owner(task, known->name, &known->cgroup, &known->pid);
+}
+
 SEC("iter/task_file")
 int owners(struct bpf_iter__task_file *ctx)
 {
@@ -68,6 +91,7 @@ int owners(struct bpf_iter__task_file *ctx)
 	struct connection *known;
 	struct listening *at;
 	struct socket *socket;
+	struct sock *sk;
 	__u64 address;
 
 	if (!task || !file)
@@ -75,9 +99,14 @@ int owners(struct bpf_iter__task_file *ctx)
 	socket = bpf_sock_from_file(file);
 	if (!socket)
 		return 0;
-	address = (__u64)socket->sk;
-	if (!address)
+	sk = socket->sk;
+	if (!sk)
 		return 0;
+	address = (__u64)sk;
+	if (sk->sk_protocol == IPPROTO_UDP && is_internet(sk)) {
+		own_datagrams(task, sk);
+		return 0;
+	}
 	known = find(address);
 	if (known && !known->edge.name[0])
 		read_owner(task, known->edge.name, &known->edge.cgroup, &known->pid);

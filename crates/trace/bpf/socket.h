@@ -92,6 +92,20 @@ static __always_inline void no_owner(struct edge *edge)
 	((__u64 *)edge->name)[0] = ((__u64 *)edge->name)[1] = edge->cgroup = 0;
 }
 
+/* The same of the process that runs, where nothing is trusted. */
+static __always_inline int read_owner_by_probe(char *name, __u64 *cgroup, __u32 *pid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task(), *first;
+
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return 0;
+	first = BPF_CORE_READ(task, group_leader);
+	*cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	*pid = BPF_CORE_READ(task, tgid);
+	bpf_core_read(name, 16, &first->comm);
+	return 1;
+}
+
 /* A thread of the kernel is nobody's; it works for whoever asked. */
 static __always_inline int read_owner(struct task_struct *task, char *name, __u64 *cgroup,
 				      __u32 *pid)

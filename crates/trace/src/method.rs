@@ -114,7 +114,7 @@ impl Default for TraceOptions {
             method: MethodName::Bundle,
             attach: None,
             edges_max: 65_536,
-            connections: 65_536,
+            connections: 16_384,
             queue_bytes: 16 << 20,
             udp: true,
             ephemeral: (32_768, 60_999),

@@ -2,7 +2,9 @@
 
 use std::{
     ffi::OsStr,
+    fs::File,
     io,
+    os::fd::AsRawFd,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,9 +13,10 @@ use libbpf_rs::{
     set_print,
 };
 
-use crate::{Attach, Error, TraceOptions};
+use crate::{Attach, Error, TraceOptions, cgroups};
 
 static BTF_OBJECT: &[u8] = include_bytes!("../bpf/btf.bpf.o");
+static KPROBE_OBJECT: &[u8] = include_bytes!("../bpf/kprobe.bpf.o");
 
 /// How much of the verifier's log is kept, from its end.
 const LOG_LINES: usize = 24;
@@ -28,6 +31,8 @@ static LOADING: Mutex<()> = Mutex::new(());
 pub struct Loaded {
     pub object: Object,
     pub attach: Attach,
+    /// Why UDP is not traced, where it was asked for.
+    pub without_udp: Option<Error>,
     _links: Vec<Link>,
 }
 
@@ -35,7 +40,7 @@ pub struct Loaded {
 pub fn attached(attach: Attach) -> &'static [&'static str] {
     match attach {
         Attach::TpBtf => &["by_tracepoint"],
-        Attach::Fentry => &["by_entry", "by_entry_of_listen"],
+        Attach::Fentry => &["by_entry", "by_exit_of_listen"],
         Attach::Kprobe => &["by_probe", "by_probe_of_listen"],
     }
 }
@@ -43,15 +48,40 @@ pub fn attached(attach: Attach) -> &'static [&'static str] {
 /// Those that user space runs.
 const ON_DEMAND: [&str; 3] = ["existing", "owners", "walk"];
 
+/// Those that see datagrams, in the order of leaving and coming.
+const DATAGRAMS: [&str; 2] = ["datagram_leaves", "datagram_comes"];
+
 /// Loads the programs for one way to attach, and attaches them. From then on the kernel counts.
 pub fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
     let object = load_object(attach, options)?;
     let mut links = Vec::new();
     for name in attached(attach) {
-        let attached = program(&object, name).attach();
-        links.push(attached.map_err(|error| refused(format!("attach {name}"), error))?);
+        let link = program(&object, name).attach();
+        links.push(link.map_err(|error| refused(format!("attach {name}"), error))?);
     }
-    Ok(Loaded { object, attach, _links: links })
+    let datagrams = if options.udp { attach_datagrams(&object) } else { Ok(Vec::new()) };
+    let without_udp = match datagrams {
+        Ok(more) => {
+            links.extend(more);
+            None
+        }
+        Err(error) => Some(error),
+    };
+    Ok(Loaded { object, attach, without_udp, _links: links })
+}
+
+/// Attaches to the root of the control groups, which all sockets are below.
+fn attach_datagrams(object: &Object) -> Result<Vec<Link>, Error> {
+    let what = "find the unified hierarchy of control groups";
+    let place = "/proc/mounts";
+    let not_found = || io::Error::new(io::ErrorKind::NotFound, "no cgroup2 is mounted");
+    let root = cgroups::root().ok_or_else(|| Error::system(what, place)(not_found()))?;
+    let file = File::open(&root).map_err(Error::system(what, root.display().to_string()))?;
+    let attach = |name: &&str| {
+        let link = program(object, name).attach_cgroup(file.as_raw_fd());
+        link.map_err(|error| refused(format!("attach {name}"), error))
+    };
+    DATAGRAMS.iter().map(attach).collect()
 }
 
 fn load_object(attach: Attach, options: &TraceOptions) -> Result<Object, Error> {
@@ -59,8 +89,9 @@ fn load_object(attach: Attach, options: &TraceOptions) -> Result<Object, Error> 
     lock(&SAID).clear();
     // It would write its diagnosis to stderr.
     set_print(Some((PrintLevel::Warn, |_, text| lock(&SAID).push_str(&text))));
+    let bytes = if attach == Attach::Kprobe { KPROBE_OBJECT } else { BTF_OBJECT };
     let load = || {
-        let mut opened = ObjectBuilder::default().open_memory(BTF_OBJECT)?;
+        let mut opened = ObjectBuilder::default().open_memory(bytes)?;
         prepare(&mut opened, attach, options)?;
         opened.load()
     };
@@ -79,7 +110,9 @@ fn prepare(
 ) -> libbpf_rs::Result<()> {
     for mut program in opened.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
-        let wanted = attached(attach).contains(&&*name) || ON_DEMAND.contains(&&*name);
+        let wanted = attached(attach).contains(&&*name)
+            || ON_DEMAND.contains(&&*name)
+            || options.udp && DATAGRAMS.contains(&&*name);
         program.set_autoload(wanted);
     }
     let places_bits = options.connections.clamp(1024, 1 << 24).next_power_of_two().ilog2();

@@ -1,23 +1,14 @@
 //! From what the programs saw of a process to what it is.
 
-use std::{
-    collections::HashMap,
-    fs,
-    os::unix::fs::DirEntryExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use portolan_flow::{Owner, Process, cgroup};
 use portolan_sys::process;
 
-use crate::edge::Name;
+use crate::{cgroups, edge::Name};
 
 /// So many are remembered; then it begins anew.
 const KNOWN_MAX: usize = 65_536;
-
-/// A tree of control groups is looked through this deep.
-const DEPTH_MAX: usize = 32;
 
 /// Finds out what processes are, and remembers it: many are gone when somebody asks.
 #[derive(Debug, Default)]
@@ -65,33 +56,8 @@ impl Owners {
     fn group(&mut self, id: u64) -> Option<&str> {
         if !self.groups.contains_key(&id) && !self.searched {
             self.searched = true;
-            self.groups.clear();
-            if let Some(root) = unified_root() {
-                search(&root, "/", DEPTH_MAX, &mut self.groups);
-            }
+            self.groups = cgroups::paths();
         }
         self.groups.get(&id).map(String::as_str)
-    }
-}
-
-/// Where the unified hierarchy is mounted (proc(5), `/proc/mounts`).
-fn unified_root() -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/mounts").ok()?;
-    let mut lines = mounts.lines().map(|line| line.split(' '));
-    lines.find_map(|mut fields| {
-        let (_, path, kind) = (fields.next()?, fields.next()?, fields.next()?);
-        (kind == "cgroup2").then(|| PathBuf::from(path))
-    })
-}
-
-fn search(directory: &Path, path: &str, depth: usize, found: &mut HashMap<u64, String>) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        if depth == 0 || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        let inside = format!("{path}{}", entry.file_name().to_string_lossy());
-        search(&entry.path(), &format!("{inside}/"), depth - 1, found);
-        found.insert(entry.ino(), inside);
     }
 }

@@ -99,6 +99,13 @@ impl Tracer {
         &self.passed_over
     }
 
+    /// Why UDP is not traced, where it was asked for: the unified hierarchy of control groups is
+    /// missing, or the kernel refuses.
+    #[must_use]
+    pub fn without_udp(&self) -> Option<&Error> {
+        self.loaded.without_udp.as_ref()
+    }
+
     /// How many network namespaces could not be entered: of connections that were up there at the
     /// start, only the end is seen.
     #[must_use]
