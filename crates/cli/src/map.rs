@@ -7,6 +7,7 @@ mod reader;
 mod screen;
 mod server;
 mod source;
+mod traced;
 
 use std::{
     io::{self, Write},
@@ -103,7 +104,7 @@ pub struct MapArgs {
     #[arg(long, default_value = "auto")]
     method: MapMethod,
 
-    /// How to list sockets, for the method `snapshot`.
+    /// How to list the sockets.
     #[arg(long, default_value = "auto")]
     listing: Listing,
 
@@ -117,7 +118,10 @@ pub struct MapArgs {
 enum MapMethod {
     /// The best that this host allows.
     Auto,
-    /// Read the kernel's socket tables again and again.
+    /// Read the kernel's socket tables again and again, and let it count what goes over each
+    /// connection, also those that come and go between two readings.
+    Trace,
+    /// Only read the socket tables.
     Snapshot,
 }
 

@@ -125,6 +125,13 @@ impl Snapshot {
         Ok(reading)
     }
 
+    /// What another method saw, without the edges and listeners of the observer itself, as in the
+    /// readings.
+    #[must_use]
+    pub fn without_observers(&mut self, bundle: Bundle) -> Bundle {
+        self.observers.without(bundle)
+    }
+
     /// Closes the readers in other namespaces: each keeps its namespace alive, though nobody else
     /// may, until the next reading. For those who read seldom; the next reading opens them again.
     pub fn release(&mut self) {

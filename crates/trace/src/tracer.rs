@@ -212,21 +212,14 @@ impl Tracer {
         if !seen.any(|inode| !self.namespaces.contains_key(&inode)) {
             return;
         }
-        let here = netns::current().unwrap_or(0);
         let listing = netns::list().unwrap_or_default();
-        self.namespaces = listing
-            .namespaces
-            .into_iter()
-            .filter_map(|found| {
-                let inode = u32::try_from(found.inode).ok()?;
-                let name = if found.inode == here {
-                    Namespace::new(Namespace::HOST)
-                } else {
-                    Namespace::of(found.inode, found.name.as_deref())
-                };
-                Some((inode, name))
-            })
-            .collect();
+        let named = listing.namespaces.into_iter().filter_map(|found| {
+            let name = Namespace::of(found.inode, found.name.as_deref());
+            Some((u32::try_from(found.inode).ok()?, name))
+        });
+        self.namespaces = named.collect();
+        let here = netns::current().ok().and_then(|inode| u32::try_from(inode).ok());
+        self.namespaces.extend(here.map(|inode| (inode, Namespace::new(Namespace::HOST))));
     }
 
     fn listeners(&mut self) -> Vec<Listener> {

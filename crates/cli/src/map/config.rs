@@ -12,7 +12,7 @@ use portolan_hub::{Direction, Hub, Limits, Memory, Sqlite, Store, Users};
 use portolan_sockets::SnapshotOptions;
 use portolan_sys::{kernel, user};
 
-use super::MapArgs;
+use super::{MapArgs, MapMethod};
 use crate::print;
 
 /// Shorter intervals would measure the observer.
@@ -34,6 +34,18 @@ pub struct Config {
     keep: Duration,
     store: Option<PathBuf>,
     pub snapshot: SnapshotOptions,
+    pub trace: Tracing,
+}
+
+/// Whether the kernel is to count what goes over the edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracing {
+    /// Nobody would be there to see it.
+    No,
+    /// Where the host allows it.
+    IfPossible,
+    /// Or fail.
+    Yes,
 }
 
 /// What to do.
@@ -91,7 +103,8 @@ impl Config {
             own_namespace_only: args.own_namespace,
             again: matches!(task, Task::Live { .. }),
         };
-        Ok(Self { task, interval: args.interval, since, keep: args.keep, store, snapshot })
+        let trace = tracing(args.method, &task)?;
+        Ok(Self { task, interval: args.interval, since, keep: args.keep, store, snapshot, trace })
     }
 
     /// The earliest time to show, in milliseconds since the Unix epoch.
@@ -124,6 +137,20 @@ impl Config {
             users: Users::new(move |uid| names.get(&uid).cloned()),
         };
         Hub::open(config, store).context("cannot read the history")
+    }
+}
+
+/// One reading is of a moment, in which nothing can be counted.
+fn tracing(method: MapMethod, task: &Task) -> anyhow::Result<Tracing> {
+    let is_live = matches!(task, Task::Live { .. });
+    match method {
+        MapMethod::Auto if is_live => Ok(Tracing::IfPossible),
+        MapMethod::Trace if is_live => Ok(Tracing::Yes),
+        MapMethod::Trace => bail!(
+            "--method trace counts over a time, and this is one reading: use it without --once, \
+             or see portolan trace --once"
+        ),
+        MapMethod::Auto | MapMethod::Snapshot => Ok(Tracing::No),
     }
 }
 

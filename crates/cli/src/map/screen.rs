@@ -13,7 +13,7 @@ use ratatui::{
     DefaultTerminal, Frame,
     crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
     layout::{Constraint, Layout, Rect},
-    style::{Modifier, Style},
+    style::{Color, Modifier, Style},
     text::{Line, Text},
     widgets::Paragraph,
 };
@@ -208,14 +208,20 @@ impl<'a> Screen<'a> {
         let scroll = self.scroll.min(count.saturating_sub(rows));
         // Only what is seen is formatted, however much there is.
         let visible = edges.iter().copied().skip(scroll).take(rows);
+        let failing: Vec<bool> = visible.clone().map(Edge::failing).collect();
         let lines = table::lines(&self.graph, visible, Some(usize::from(area.width)));
         drop(edges);
         (self.rows, self.scroll) = (rows, scroll);
         let heading = Style::new().add_modifier(Modifier::REVERSED);
-        let styled = lines
-            .into_iter()
-            .enumerate()
-            .map(|(at, line)| if at == 0 { Line::styled(line, heading) } else { Line::raw(line) });
+        // A narrow terminal gets more lines than one per edge.
+        let per_edge = (lines.len().saturating_sub(1) / failing.len().max(1)).max(1);
+        let styled = lines.into_iter().enumerate().map(|(at, line)| match at.checked_sub(1) {
+            None => Line::styled(line, heading),
+            Some(at) if failing.get(at / per_edge) == Some(&true) => {
+                Line::styled(line, Style::new().fg(Color::Red))
+            }
+            Some(_) => Line::raw(line),
+        });
         let mut shown: Vec<Line<'_>> = styled.collect();
         if count == 0 {
             shown.push(Line::raw("nothing is connected right now"));

@@ -3,11 +3,16 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use portolan_flow::{Bundle, fold};
 use portolan_hub::{Delta, Hub};
 use portolan_sockets::Snapshot;
 use portolan_sys::capabilities::{self, CapabilitySet};
+use portolan_trace::Error;
 
-use super::config::Config;
+use super::{
+    config::{Config, Tracing},
+    traced::Traced,
+};
 
 /// Looking at other users' processes (PTRACE, DAC) and into other namespaces (ADMIN).
 pub const CAPABILITIES: CapabilitySet =
@@ -20,6 +25,9 @@ const KEEP_READERS_MAX: Duration = Duration::from_secs(2);
 /// The method in use.
 pub struct Source {
     snapshot: Snapshot,
+    traced: Option<Traced>,
+    /// Why nothing is traced, where it would have been.
+    untraced: Option<Error>,
     releases: bool,
 }
 
@@ -28,7 +36,16 @@ impl Source {
     pub fn open(config: &Config) -> anyhow::Result<Self> {
         let snapshot =
             Snapshot::open(config.snapshot).context("cannot list the sockets of this host")?;
-        Ok(Self { snapshot, releases: config.interval > KEEP_READERS_MAX })
+        let (traced, untraced) = match config.trace {
+            Tracing::No => (None, None),
+            Tracing::Yes => (Some(Traced::open()?), None),
+            Tracing::IfPossible => match Traced::open() {
+                Ok(traced) => (Some(traced), None),
+                Err(error) => (None, Some(error)),
+            },
+        };
+        let releases = config.interval > KEEP_READERS_MAX;
+        Ok(Self { snapshot, traced, untraced, releases })
     }
 
     /// Gives up every privilege that later readings do not need. To be called on the first thread
@@ -39,10 +56,25 @@ impl Source {
 
     /// Takes a reading and hands it to the hub; returns what it changed.
     pub fn read_into(&mut self, hub: &Hub, now_ms: u64) -> anyhow::Result<Delta> {
-        let reading = self.snapshot.read().context("cannot list the sockets of this host")?;
+        let mut reading = self.snapshot.read().context("cannot list the sockets of this host")?;
         if self.releases {
             self.snapshot.release();
         }
-        Ok(hub.ingest(reading.bundle, now_ms, reading.warnings, &self.snapshot.describe()))
+        let mut method = self.snapshot.describe();
+        if let Some(traced) = &mut self.traced {
+            let counted = traced.read().context("cannot read what the kernel has counted")?;
+            if !counted.is_empty() {
+                reading.bundle.flows.extend(counted);
+                let flows = fold(std::mem::take(&mut reading.bundle.flows));
+                reading.bundle =
+                    self.snapshot.without_observers(Bundle { flows, ..reading.bundle });
+            }
+            reading.warnings.extend(traced.warnings());
+            method = format!("{} and {method}", traced.describe());
+        }
+        if let Some(error) = &self.untraced {
+            reading.warnings.push(format!("connections between two readings are missed: {error}"));
+        }
+        Ok(hub.ingest(reading.bundle, now_ms, reading.warnings, &method))
     }
 }

@@ -1,0 +1,96 @@
+//! What the kernel counts between two readings of the socket tables.
+
+use std::{collections::VecDeque, time::Duration};
+
+use portolan_flow::{Counters, Flow, PortRange, Totals};
+use portolan_sys::limits;
+use portolan_trace::{Error, Losses, Reading, TraceOptions, Tracer};
+
+/// Rates are means over so long: who has a connection every few seconds is on the map all the time.
+const WINDOW: Duration = Duration::from_secs(5);
+
+/// A running trace, and what it told lately.
+#[derive(Debug)]
+pub struct Traced {
+    tracer: Tracer,
+    readings: VecDeque<(Duration, Vec<Flow>)>,
+    /// Since the start.
+    losses: Losses,
+    overflow: Totals,
+}
+
+impl Traced {
+    /// Attaches to the kernel.
+    pub fn open() -> Result<Self, Error> {
+        let (first, last) =
+            limits::ephemeral_ports().unwrap_or((PortRange::LINUX.first, PortRange::LINUX.last));
+        let options = TraceOptions { ephemeral: (first, last), ..TraceOptions::default() };
+        Ok(Self {
+            tracer: Tracer::open(options)?,
+            readings: VecDeque::new(),
+            losses: Losses::default(),
+            overflow: Totals::default(),
+        })
+    }
+
+    /// For people.
+    pub fn describe(&self) -> String {
+        self.tracer.describe()
+    }
+
+    /// What went over each edge in the last seconds, as halves. How many connections are up is
+    /// left to the socket tables, which know it of the same moment as all else.
+    pub fn read(&mut self) -> Result<Vec<Flow>, Error> {
+        let Reading { mut flows, overflow, losses, span, .. } = self.tracer.read()?;
+        self.losses.add(losses);
+        self.overflow.add(&overflow);
+        for flow in &mut flows {
+            (flow.active, flow.passive) = (Counters::default(), Counters::default());
+        }
+        flows.retain(|flow| flow.traffic.as_ref().is_some_and(|it| !is_nothing(it)));
+        self.readings.push_back((span, flows));
+        let mut window = self.readings.iter().map(|(span, _)| *span).sum::<Duration>();
+        while self.readings.len() > 1 && window - self.readings[0].0 >= WINDOW {
+            window -= self.readings[0].0;
+            self.readings.pop_front();
+        }
+        let span_ms = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
+        let all = self.readings.iter().flat_map(|(_, flows)| flows).cloned();
+        Ok(all.map(|flow| spanning(flow, span_ms)).collect())
+    }
+
+    /// What is missing since the start, for people.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.overflow.is_zero() {
+            let Totals { opened, bytes_sent, bytes_received, .. } = self.overflow;
+            let bytes = bytes_sent.saturating_add(bytes_received);
+            warnings.push(format!(
+                "more edges than there is room for: {opened} connections and {bytes} bytes are on \
+                 none of them"
+            ));
+        }
+        let lost = self.losses.by_reason().into_iter().filter(|(_, count)| *count > 0);
+        let lost: Vec<String> = lost.map(|(reason, count)| format!("{reason} {count}")).collect();
+        if !lost.is_empty() {
+            warnings.push(format!("traced incompletely since the start: {}", lost.join(", ")));
+        }
+        if let Some(error) = self.tracer.without_udp() {
+            warnings.push(format!("UDP is not counted: {error}"));
+        }
+        warnings
+    }
+}
+
+fn is_nothing(traffic: &portolan_flow::Traffic) -> bool {
+    // A round-trip time alone is news of nothing.
+    let quiet = |totals: Totals| Totals { rtt_us_sum: 0, rtt_samples: 0, ..totals }.is_zero();
+    quiet(traffic.active) && quiet(traffic.passive)
+}
+
+fn spanning(mut flow: Flow, span_ms: u64) -> Flow {
+    if let Some(traffic) = &mut flow.traffic {
+        traffic.span_ms = span_ms;
+    }
+    flow
+}
