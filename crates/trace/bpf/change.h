@@ -118,22 +118,21 @@ static __noinline int untracked(struct sock *sk, int before)
 	return 0;
 }
 
-static __always_inline void ended(struct sock *sk, int before)
+/* Not inline, as is untracked(): what they keep on the stack is not needed at once. */
+static __noinline int ended(struct sock *sk, int before)
 {
-	struct connection *known = find((__u64)sk);
-	int error = GET(sk, sk_err);
+	struct connection *known = sk ? find((__u64)sk) : 0;
 	struct totals more = {};
 	struct numbers now;
 	struct tcp_sock *tp;
+	int error;
 
-	if (!known) {
-		if (before != TCP_SYN_RECV && before != TCP_CLOSE)
-			untracked(sk, before);
-		return;
-	}
+	if (!known)
+		return 0;
 	tp = TCP(sk);
 	if (!tp)
-		return;
+		return 0;
+	error = GET(sk, sk_err);
 	READ_NUMBERS(&now, tp, GET);
 	/* Not the peer and no timer: whoever runs has closed it. */
 	if (!error && (before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT))
@@ -156,6 +155,7 @@ static __always_inline void ended(struct sock *sk, int before)
 	}
 	count(&known->edge, &more);
 	forget(known, (__u64)sk);
+	return 1;
 }
 
 static __always_inline int changed(struct sock *sk, int before, int now)
@@ -179,8 +179,8 @@ static __always_inline int changed(struct sock *sk, int before, int now)
 	case TCP_CLOSE:
 		if (before == TCP_LISTEN)
 			listens_no_more(sk);
-		else
-			ended(sk, before);
+		else if (!ended(sk, before) && before != TCP_SYN_RECV && before != TCP_CLOSE)
+			untracked(sk, before);
 		break;
 	}
 	return 0;

@@ -36,8 +36,10 @@ _Static_assert(sizeof(struct connection) == 128, "two cache lines");
 #define NEXT_GENERATION(word) (GENERATION(word) + (1ULL << GENERATION_SHIFT))
 #define OPENED (1ULL << 32)
 
+/* Such an array begins at a page, so that a record lies in two cache lines and not in three. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 65536);
 	__type(key, __u32);
 	__type(value, struct connection);
@@ -132,19 +134,25 @@ static __always_inline struct connection *begin(__u64 socket)
 	return place;
 }
 
-/* What has to be counted when the numbers have come to these; the record is given away. */
+/* What has to be counted when the numbers have come to these; the record is given away. The walk
+ * begins with the word that is given away first: what it has not seen there, it will not count. */
 static __always_inline void take(struct connection *known, struct totals *more, __u64 sent,
 				 __u64 received, __u64 retransmits)
 {
-	__u64 next = NEXT_GENERATION(known->sent);
-	__u64 was_sent = COUNTED(__sync_lock_test_and_set(&known->sent, next));
-	__u64 had_received = COUNTED(__sync_lock_test_and_set(&known->received, next));
+	__u64 next = NEXT_GENERATION(known->rest);
 	__u64 rest = COUNTED(__sync_lock_test_and_set(&known->rest, next));
 
-	more->sent = sent - was_sent;
-	more->received = received - had_received;
+	if (!(rest & OPENED)) {
+		more->opened = 1;
+		more->sent = sent;
+		more->received = received;
+		more->retransmits = retransmits;
+		known->sent = known->received = next;
+		return;
+	}
+	more->sent = sent - COUNTED(__sync_lock_test_and_set(&known->sent, next));
+	more->received = received - COUNTED(__sync_lock_test_and_set(&known->received, next));
 	more->retransmits = retransmits - (__u32)rest;
-	more->opened = !(rest & OPENED);
 }
 
 #endif

@@ -24,6 +24,7 @@ typedef _Bool bool;
 enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_SK_STORAGE = 24 };
 enum { BPF_MAP_TYPE_RINGBUF = 27 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_F_NO_PREALLOC = 1, BPF_RB_NO_WAKEUP = 1 };
+enum { BPF_F_MMAPABLE = 1 << 10 };
 enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 /* include/net/tcp_states.h */

@@ -46,8 +46,8 @@ static __always_inline void visit(struct connection *known)
 	if (!socket)
 		return;
 	if (is_stale(known, tp)) {
-		if (__sync_val_compare_and_swap(&known->sent, sent, NEXT_GENERATION(sent)) == sent) {
-			known->received = known->rest = NEXT_GENERATION(sent);
+		if (__sync_val_compare_and_swap(&known->rest, rest, NEXT_GENERATION(rest)) == rest) {
+			known->received = known->sent = NEXT_GENERATION(rest);
 			forget(known, socket);
 			LOSE(stale);
 		}
@@ -56,17 +56,17 @@ static __always_inline void visit(struct connection *known)
 	if (!known->since_us)
 		return;
 	READ_NUMBERS(&now, tp, PROBE);
-	if (known->socket != socket || !advance(&known->sent, sent, now.sent, &more.sent))
+	/* The word that an event gives away first. */
+	if (known->socket != socket || !advance(&known->rest, rest, now.retransmits | OPENED, &flags))
 		return;
 	more.up = 1;
 	more.pid = known->pid;
-	if (advance(&known->received, received, now.received, &more.received) &&
-	    advance(&known->rest, rest, now.retransmits | OPENED, &flags)) {
-		more.opened = !(rest & OPENED);
-		more.retransmits = now.retransmits - (__u32)rest;
-		more.rtt_samples = now.rtt_us != 0;
-		more.rtt_us_sum = now.rtt_us;
-	}
+	more.opened = !(rest & OPENED);
+	more.retransmits = now.retransmits - (__u32)rest;
+	more.rtt_samples = now.rtt_us != 0;
+	more.rtt_us_sum = now.rtt_us;
+	if (advance(&known->sent, sent, now.sent, &more.sent))
+		advance(&known->received, received, now.received, &more.received);
 	count(&known->edge, &more);
 }
 
