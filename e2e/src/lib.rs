@@ -5,7 +5,7 @@
 //! the test, however the test ends. What cannot be tested here panics and says what is missing.
 //!
 //! Read in this order: `world.rs`, `place.rs`, `running.rs`, `programs.rs`, `peers.rs`,
-//! `live.rs`, `edges.rs`, `probe.rs`, `tcp.rs`, `screen.rs`, `wait.rs`, `random.rs`.
+//! `live.rs`, `edges.rs`, `probe.rs`, `tcp.rs`, `traced.rs`, `screen.rs`, `wait.rs`, `random.rs`.
 
 pub mod edges;
 pub mod live;
@@ -17,6 +17,7 @@ mod random;
 mod running;
 mod screen;
 pub mod tcp;
+pub mod traced;
 mod wait;
 mod world;
 

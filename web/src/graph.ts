@@ -140,9 +140,12 @@ export class Chart {
     this.put(node.id, data, node.live, () => this.cy.add({ group: 'nodes', data }));
   }
 
-  private putEdge({ id, client, server, connections, ...edge }: ViewEdge): void {
-    const width = Math.min(5, 1.4 + Math.log2(1 + connections) * 0.5);
-    const data = { id, label: shorten(edge.label, 20), width, guessed: edge.guessed };
+  private putEdge({ id, client, server, connections, rate, ...edge }: ViewEdge): void {
+    // In steps: a rate that trembles does not redraw the line.
+    const steps = Math.round(Math.log2(1 + Math.max(connections, rate)) * 2);
+    const width = Math.min(5, 1.4 + steps * 0.25);
+    const { label, guessed, failing } = edge;
+    const data = { id, label, width, guessed, failing };
     this.put(id, data, edge.live, () => {
       return this.cy.add({ group: 'edges', data: { ...data, source: client, target: server } });
     });

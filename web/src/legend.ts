@@ -19,6 +19,7 @@ export function legend(): HTMLElement {
       {},
       el('li', {}, el('span', { class: 'stroke live' }), 'connected now'),
       el('li', {}, el('span', { class: 'stroke past' }), 'history'),
+      el('li', {}, el('span', { class: 'stroke failing' }), 'does not connect'),
       el('li', {}, el('span', { class: 'stroke guessed' }), 'direction guessed'),
       el('li', {}, el('span', { class: 'stroke up' }), 'depends on the selected'),
       el('li', {}, el('span', { class: 'stroke down' }), 'is needed by the selected'),

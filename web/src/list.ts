@@ -2,6 +2,7 @@
 import { el, swap } from './dom.ts';
 import { count } from './format.ts';
 import { sign, SIGNS } from './icons.ts';
+import { reason } from './traffic.ts';
 import type { ServiceNode } from './types.ts';
 import { edgeLabel, type View } from './view.ts';
 
@@ -51,7 +52,8 @@ export class ListView {
     for (const edge of view.links.values()) {
       const [client, server] = [view.services.get(edge.client), view.services.get(edge.server)];
       if (!client || !server) continue;
-      const past = edge.live ? '' : ', history';
+      const why = reason(edge);
+      const past = edge.live ? (why && `, ${why}`) : ', history';
       push(callers, server.id, `${client.name} (${edgeLabel(edge)}${past})`);
       push(called, client.id, `${server.name} (${edgeLabel(edge)}${past})`);
       for (const end of [client, server]) {

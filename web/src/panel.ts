@@ -2,6 +2,7 @@
 import { el } from './dom.ts';
 import { count, duration, endpoint, time } from './format.ts';
 import { sign, SIGNS } from './icons.ts';
+import { byteRate, failures, newPerSecond, perSecond, rate, reason, roundTrip } from './traffic.ts';
 import { tree, type Known } from './tree.ts';
 import type { Edge, ServiceNode } from './types.ts';
 import { edgeLabel } from './view.ts';
@@ -157,7 +158,11 @@ function edgeList(
         other && sign(other.kind),
         el('span', { class: 'name' }, other?.name ?? edge[end]),
         el('span', { class: 'via' }, port(edge)),
-        el('span', { class: 'tag' }, edge.live ? String(edge.connections) : 'history'),
+        el(
+          'span',
+          { class: edge.failing ? 'tag failing' : 'tag' },
+          reason(edge) || (edge.live ? use(edge) : 'history'),
+        ),
       ),
     );
   });
@@ -166,6 +171,12 @@ function edgeList(
   const number = el('span', { class: 'number' }, count(edges.length, 'edge'));
   const heading = el('h3', {}, title, ' ', number);
   return el('section', { class: 'edges' }, heading, el('ul', {}, ...items));
+}
+
+/** How many connections are up, and how many come. */
+function use(edge: Edge): string {
+  const perSecond = newPerSecond(edge);
+  return perSecond > 0 ? `${edge.connections}, ${rate(perSecond)}` : String(edge.connections);
 }
 
 function port(edge: Edge): string {
@@ -192,11 +203,19 @@ export function edgePanel({ edge, known, nowMs }: EdgeDetails): HTMLElement[] {
         el('strong', {}, 'Direction guessed.'),
         ' No listener proves who is the client; the port numbers decided.',
       ),
+    edge.failing &&
+      el(
+        'p',
+        { class: 'note failing' },
+        el('strong', {}, 'Nothing connects: '),
+        `${reason(edge)}.`,
+      ),
     definitions([
       ['Port', [port(edge)]],
       ['Connections', [String(edge.connections)]],
       ['Opening', [String(edge.opening)]],
       ['TIME-WAIT', [String(edge.time_wait)]],
+      ...traffic(edge),
       ['Client', processes(edge, 'client')],
       ['Server', processes(edge, 'server')],
       ['First seen', [seen(edge.first_seen_ms, nowMs)]],
@@ -204,6 +223,23 @@ export function edgePanel({ edge, known, nowMs }: EdgeDetails): HTMLElement[] {
     ]),
     pairs(edge),
   ].filter((element) => element !== false);
+}
+
+/** What the last reading counted; nothing where it does not count. */
+function traffic(edge: Edge): [string, string[]][] {
+  const counted = edge.traffic;
+  if (!counted) return [];
+  const bytes = (count: number): string => byteRate(perSecond(count, counted));
+  const some = (count: number): string[] => (count > 0 ? [String(count)] : []);
+  return [
+    ['New', [rate(newPerSecond(edge))]],
+    ['To server', [bytes(counted.bytes_to_server)]],
+    ['To client', [bytes(counted.bytes_to_client)]],
+    ['Round trip', counted.rtt_us === null ? [] : [roundTrip(counted.rtt_us)]],
+    ['Retransmits', some(counted.retransmits)],
+    ['Resets', some(counted.resets)],
+    ['Failed', failures(edge)],
+  ];
 }
 
 function end(node: ServiceNode | undefined): HTMLElement | string {

@@ -113,9 +113,20 @@ function edgeRules(c: Colours): Rules {
     },
     { selector: 'edge[?guessed]', style: { 'target-arrow-fill': 'hollow' } },
     {
+      selector: 'edge[?failing]',
+      style: {
+        'line-style': 'dashed',
+        'line-dash-pattern': [7, 4],
+        'line-color': c.failing,
+        'target-arrow-color': c.failing,
+        color: c.failing,
+      },
+    },
+    {
       selector: 'edge.crowded',
       style: { label: '', 'line-opacity': 0.38, width: 1, 'arrow-scale': 0.7 },
     },
+    { selector: 'edge[?failing].crowded', style: { 'line-opacity': 1, width: 2 } },
   ];
 }
 

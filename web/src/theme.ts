@@ -3,9 +3,9 @@ import { storage } from './dom.ts';
 
 const KEY = 'portolan.theme';
 const NAMES = [
-  'paper', 'card', 'ink', 'faint', 'line', 'edge', 'past', 'dependents', 'needs', 'select',
-  'fresh', 'wind-main', 'wind-half', 'wind-quarter', 'unit', 'container', 'process', 'user',
-  'address', 'crowd',
+  'paper', 'card', 'ink', 'faint', 'line', 'edge', 'past', 'failing', 'dependents', 'needs',
+  'select', 'fresh', 'wind-main', 'wind-half', 'wind-quarter', 'unit', 'container', 'process',
+  'user', 'address', 'crowd',
 ] as const;
 
 export type Colours = Record<(typeof NAMES)[number], string>;

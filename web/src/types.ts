@@ -46,6 +46,21 @@ export interface Flow {
   side: string;
 }
 
+/** What an edge's flows counted in the `ms` before the last reading. */
+export interface Traffic {
+  ms: number;
+  opened: number;
+  resets: number;
+  refused: number;
+  timed_out: number;
+  unreachable: number;
+  abandoned: number;
+  bytes_to_server: number;
+  bytes_to_client: number;
+  retransmits: number;
+  rtt_us: number | null;
+}
+
 export interface Edge {
   id: string;
   client: string;
@@ -60,6 +75,9 @@ export interface Edge {
   first_seen_ms: number;
   last_seen_ms: number;
   live: boolean;
+  failing: boolean;
+  /** null: the hub's method does not count it. */
+  traffic: Traffic | null;
   flows: Flow[];
 }
 
@@ -168,7 +186,26 @@ function readEdge(f: Fields): Edge | null {
     first_seen_ms: number(f['first_seen_ms']),
     last_seen_ms: number(f['last_seen_ms']),
     live: f['live'] === true,
+    failing: f['failing'] === true,
+    traffic: readTraffic(f),
     flows: records(f['flows'], readFlow),
+  };
+}
+
+function readTraffic(f: Fields): Traffic | null {
+  if (typeof f['traffic_ms'] !== 'number') return null;
+  return {
+    ms: number(f['traffic_ms']),
+    opened: number(f['opened']),
+    resets: number(f['resets']),
+    refused: number(f['refused']),
+    timed_out: number(f['timed_out']),
+    unreachable: number(f['unreachable']),
+    abandoned: number(f['abandoned']),
+    bytes_to_server: number(f['bytes_to_server']),
+    bytes_to_client: number(f['bytes_to_client']),
+    retransmits: number(f['retransmits']),
+    rtt_us: typeof f['rtt_us'] === 'number' ? f['rtt_us'] : null,
   };
 }
 

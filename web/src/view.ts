@@ -1,5 +1,7 @@
 // What of the model is drawn: the time range, history and idle listeners, and crowds of remote
 // clients as one node each. Pure; the same options on the same model give the same view.
+import { shorten } from './format.ts';
+import { newPerSecond, rate, reason } from './traffic.ts';
 import type { Edge, Kind, ServiceNode } from './types.ts';
 
 export const RANGES = ['live', '1h', '24h', '7d', '90d'] as const;
@@ -43,7 +45,11 @@ export interface ViewEdge {
   label: string;
   live: boolean;
   guessed: boolean;
+  /** Live, and nothing connects. */
+  failing: boolean;
   connections: number;
+  /** New connections per second. */
+  rate: number;
   /** The edges that it stands for. */
   members: string[];
 }
@@ -70,9 +76,15 @@ export function beyondStream(range: Range): boolean {
   return RANGE_MS[range] > RANGE_MS['24h'];
 }
 
-/** The short text on an edge. */
+/** The short name of what an edge uses. */
 export function edgeLabel(edge: Edge): string {
   return edge.server_service ?? String(edge.server_port);
+}
+
+/** The text on a drawn edge: with why it fails, or how often it is used. */
+function lineLabel(edge: Edge, why: string, perSecond: number): string {
+  const more = why !== '' ? ` ${why}` : perSecond > 0 ? ` ${rate(perSecond)}` : '';
+  return shorten(edgeLabel(edge), 20) + more;
 }
 
 export function buildView(
@@ -103,10 +115,12 @@ export function buildView(
       id: edge.id,
       client: edge.client,
       server: edge.server,
-      label: edgeLabel(edge),
+      label: lineLabel(edge, reason(edge), newPerSecond(edge)),
       live: edge.live,
       guessed: edge.direction_guessed,
+      failing: edge.failing,
       connections: edge.connections,
+      rate: newPerSecond(edge),
       members: [edge.id],
     });
   }
@@ -175,15 +189,20 @@ function addCrowd(view: View, id: string, edges: Edge[]): void {
   const live = edges.some((edge) => edge.live);
   const members = edges.map((edge) => edge.client);
   const edgeId = `${id}>`;
+  const failing = live && edges.every((edge) => edge.failing || !edge.live);
+  const why = failing ? reason(edges.find((edge) => edge.failing) ?? first) : '';
+  const perSecond = edges.reduce((sum, edge) => sum + newPerSecond(edge), 0);
   view.nodes.set(id, { id, name: `${edges.length} clients`, kind: 'crowd', live, members });
   view.edges.set(edgeId, {
     id: edgeId,
     client: id,
     server: first.server,
-    label: edgeLabel(first),
+    label: lineLabel(first, why, perSecond),
     live,
+    failing,
     guessed: edges.every((edge) => edge.direction_guessed),
     connections: edges.reduce((sum, edge) => sum + edge.connections, 0),
+    rate: perSecond,
     members: edges.map((edge) => edge.id),
   });
   for (const edge of edges) {

@@ -17,7 +17,7 @@ test('the graph appears', () =>
     const nodes = await call(page, 'nodes');
     assert.equal(nodes.length, 32);
     assert.ok(nodes.includes(PG) && nodes.includes(CROWD_MEMBER));
-    assert.equal((await call(page, 'edges')).length, 30);
+    assert.equal((await call(page, 'edges')).length, 31);
     assert.equal(await call(page, 'revision'), 1);
     assert.match(await text(page, '#bar'), /db7[^]*snapshot \(sock_diag\)[^]*32 services[^]*Live/);
     const ends = ['container:shop-api', PG];
@@ -79,6 +79,25 @@ test('a click on an edge shows both ends, ports, counts and address pairs', () =
       assert.ok(details.includes(part), `"${part}" in: ${details}`);
     }
     await shot(page, 'edge');
+  }));
+
+test('an edge says what goes over it, and one that fails why', () =>
+  onPage(small(), async (page) => {
+    await call(page, 'select', 'container:shop-api>unit:redis-server.service:6379/tcp');
+    const busy = await text(page, '#details');
+    for (const part of ['120/s', '48 kB/s', '1.3 MB/s', '0.4 ms', 'Retransmits', '5 refused']) {
+      assert.ok(busy.includes(part), `"${part}" in: ${busy}`);
+    }
+    assert.ok(!busy.includes('Nothing connects'), busy);
+    await call(page, 'select', 'process:psql>unit:chrony.service:323/tcp');
+    const failing = await text(page, '#details');
+    for (const part of ['Nothing connects: refused', '5 refused', '1 timed out']) {
+      assert.ok(failing.includes(part), `"${part}" in: ${failing}`);
+    }
+    await shot(page, 'failing');
+    await call(page, 'select', `container:worker>${PG}:5432/tcp`);
+    const plain = await text(page, '#details');
+    assert.ok(plain.includes('TIME-WAIT') && !plain.includes('To server'), 'it is not counted');
   }));
 
 test('a crowd of clients opens on a click and can be gathered again', () =>

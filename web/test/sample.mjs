@@ -94,6 +94,12 @@ export function graph(nodes, edges, more = {}) {
   };
 }
 
+/** What a method that counts traffic adds. */
+const BUSY = {
+  failing: false, traffic_ms: 1000, opened: 120, closed: 118, bytes_to_server: 48_000,
+  bytes_to_client: 1_250_000, retransmits: 2, rtt_us: 400, refused: 5,
+};
+
 /** A small host with every kind of service, history, a cycle, a guess, a crowd of clients. */
 export function small() {
   const gone = { live: false, last_seen_ms: Date.now() - 3 * HOUR };
@@ -131,13 +137,16 @@ export function small() {
   const edges = [
     edge(web, app, 8080, 'http-alt', { connections: 24 }),
     edge(app, pg, 5432, 'postgresql', { connections: 12, opening: 1, time_wait: 4 }),
-    edge(app, 'unit:redis-server.service', 6379, 'redis', { connections: 6 }),
+    edge(app, 'unit:redis-server.service', 6379, 'redis', { connections: 6, ...BUSY }),
     edge('container:worker', pg, 5432, 'postgresql', { connections: 3 }),
     edge('container:worker', 'unit:redis-server.service', 6379, 'redis', { connections: 2 }),
     edge('process:psql', pg, 5432, 'postgresql'),
     edge('process:backup.sh', pg, 5432, 'postgresql', { ...gone, connections: 0 }),
     edge(pg, 'address:10.0.0.20', 5432, 'postgresql', { direction_guessed: true }),
     edge('user:1003', 'unit:redis-server.service', 6379, 'redis'),
+    edge('process:psql', 'unit:chrony.service', 323, null, {
+      connections: 0, failing: true, traffic_ms: 1000, opened: 0, refused: 5, timed_out: 1,
+    }),
     edge('container:worker', 'address:2001:db8::44', 443, 'https', { time_wait: 9 }),
     edge('process:gossip-a', 'process:gossip-b', 7946),
     edge('process:gossip-b', 'process:gossip-a', 7946),

@@ -10,10 +10,12 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod doctor;
 mod listing;
+mod load;
 mod map;
 mod print;
 mod probe;
 mod sockets;
+mod trace;
 
 /// TCP on Linux: who talks to whom, which sockets exist, is a port open, what the kernel allows.
 #[derive(Debug, Parser)]
@@ -27,8 +29,10 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Map(map::MapArgs),
+    Trace(trace::TraceArgs),
     Sockets(sockets::SocketsArgs),
     Probe(probe::ProbeArgs),
+    Load(load::LoadArgs),
     Doctor(doctor::DoctorArgs),
     Bench(bench::BenchArgs),
 }
@@ -37,22 +41,19 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse_from(probe::spelled_like_nmap(std::env::args_os()));
     let done = match &arguments.command {
         Command::Map(args) => map::run(args),
+        Command::Trace(args) => trace::run(args),
         Command::Sockets(args) => sockets::run(args),
         Command::Probe(args) => probe::run(args),
+        Command::Load(args) => load::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
     };
+    let is_closed_pipe = |io: &io::Error| io.kind() == io::ErrorKind::BrokenPipe;
     done.unwrap_or_else(|error| {
-        if is_closed_pipe(&error) {
+        if error.chain().any(|cause| cause.downcast_ref().is_some_and(is_closed_pipe)) {
             return ExitCode::SUCCESS;
         }
         anstream::eprintln!("portolan: {}", print::error(&error));
         ExitCode::from(2)
-    })
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
     })
 }

@@ -7,6 +7,7 @@ pub mod mermaid;
 #[cfg(test)]
 pub mod sample;
 pub mod table;
+pub mod traffic;
 pub mod tree;
 
 use portolan_flow::{Transport, service_name};
@@ -57,7 +58,7 @@ pub fn port(transport: Transport, port: u16) -> String {
     }
 }
 
-/// `2 connections, 1 opening`; for what ended, when it was seen last.
+/// `2 connections, 1 opening, 120/s new, 5 refused`; for what ended, when it was seen last.
 pub fn activity(edge: &Edge, now_ms: u64) -> String {
     if !edge.live() {
         return format!("seen {} ago", span(now_ms.saturating_sub(edge.last_seen_ms())));
@@ -70,8 +71,20 @@ pub fn activity(edge: &Edge, now_ms: u64) -> String {
     };
     count(edge.connections(), "connection", "connections");
     count(edge.opening(), "opening", "opening");
-    count(edge.time_wait(), "just closed", "just closed");
+    count(just_closed(edge), "just closed", "just closed");
+    if let Some(sum) = edge.traffic() {
+        parts.extend(traffic::parts(&sum));
+    }
     parts.join(", ")
+}
+
+/// Connections that ended lately: in TIME-WAIT, or, where that end is another host's, in the span
+/// that was counted. Of connections that come and go all the time the rate says enough.
+fn just_closed(edge: &Edge) -> u64 {
+    match edge.time_wait() {
+        0 => edge.traffic().filter(|sum| sum.opened() == 0).map_or(0, |sum| sum.active.closed),
+        count => count,
+    }
 }
 
 /// A length of time in its largest unit: `5s`, `3m`, `2h`, `4d`.

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{End, Flow, Transport, service_name};
+use crate::{End, Flow, Traffic, Transport, service_name};
 
 /// The version of the record's format.
 pub const RECORD_VERSION: u32 = 1;
@@ -40,6 +40,70 @@ pub struct Record {
     pub time_wait: u64,
     pub side: String,
     pub direction_guessed: bool,
+    #[serde(flatten)]
+    pub traffic: TrafficRecord,
+}
+
+/// The flat form of a [`Traffic`], each event counted once. What is `None` is left out of the JSON:
+/// everything where the method does not count traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "docs/formats/flow.md describes each field")]
+pub struct TrafficRecord {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resets: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timed_out: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abandoned: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_to_server: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_to_client: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams_to_server: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams_to_client: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmits: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_us: Option<u64>,
+}
+
+impl From<&Traffic> for TrafficRecord {
+    fn from(traffic: &Traffic) -> Self {
+        let span_ms = traffic.span_ms;
+        let once = traffic.counted_once().active;
+        Self {
+            traffic_ms: Some(span_ms),
+            opened: Some(once.opened),
+            closed: Some(once.closed),
+            resets: Some(once.resets),
+            refused: Some(once.refused),
+            timed_out: Some(once.timed_out),
+            unreachable: Some(once.unreachable),
+            abandoned: Some(once.abandoned),
+            bytes_to_server: Some(once.bytes_sent),
+            bytes_to_client: Some(once.bytes_received),
+            datagrams_to_server: Some(once.datagrams_sent),
+            datagrams_to_client: Some(once.datagrams_received),
+            retransmits: Some(once.retransmits),
+            rtt_us: once.rtt_us(),
+            duration_us: once.duration_us_sum.checked_div(once.closed),
+        }
+    }
 }
 
 struct Party {
@@ -94,6 +158,7 @@ impl From<&Flow> for Record {
             time_wait: flow.time_wait(),
             side: flow.side().to_owned(),
             direction_guessed: flow.guessed,
+            traffic: flow.traffic.as_deref().map(TrafficRecord::from).unwrap_or_default(),
         }
     }
 }

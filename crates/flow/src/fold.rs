@@ -4,10 +4,13 @@
 //! knows its own process and only the address of the server, and the other way round. Halves with
 //! the same addresses, port and transport describe the same edge. What one half leaves open, the
 //! other fills in, but only where there is one candidate; where there are several, connections are
-//! attributed up to what each candidate itself reported, and the rest stays open. A connection that
+//! attributed up to what each candidate itself reported, and the rest stays open (the rest of what
+//! was counted as traffic goes to the busiest candidate, `fold/shares.rs`). A connection that
 //! cannot leave its namespace (loopback) is completed with nothing from another one. Where several
 //! namespaces use one address (two isolated networks with the same plan), a half is completed only
 //! across namespaces that a whole edge shows to have a way to each other.
+
+mod shares;
 
 use std::{
     cmp::Ordering,
@@ -85,18 +88,15 @@ fn fold_group(mut group: Vec<Flow>, shared: &HashSet<IpAddr>) -> Vec<Flow> {
         while complete(&mut group, ambiguous) {
             group = add_up(group);
         }
-        let empty: Vec<bool> = group.iter().map(counts_nothing).collect();
+        let empty: Vec<bool> = group.iter().map(Flow::counts_nothing).collect();
         distribute(&mut group, open_client);
         distribute(&mut group, open_server);
+        shares::share_traffic(&mut group);
         // What was empty before is an edge from history; what became empty has moved.
         let mut was_empty = empty.into_iter();
-        group.retain(|flow| was_empty.next() == Some(true) || !counts_nothing(flow));
+        group.retain(|flow| was_empty.next() == Some(true) || !flow.counts_nothing());
     }
     group
-}
-
-fn counts_nothing(flow: &Flow) -> bool {
-    flow.active.is_zero() && flow.passive.is_zero()
 }
 
 fn add_up(mut group: Vec<Flow>) -> Vec<Flow> {

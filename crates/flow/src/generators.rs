@@ -10,7 +10,8 @@ use std::{
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::{
-    Counters, End, Flow, Namespace, NetnsId, Observation, Owner, Phase, Pids, Process, Transport,
+    Counters, End, Flow, Namespace, NetnsId, Observation, Owner, Phase, Pids, Process, Totals,
+    Traffic, Transport,
 };
 
 /// The names of the namespaces 1 to 4.
@@ -204,6 +205,25 @@ fn counters() -> impl Strategy<Value = Counters> {
 }
 
 prop_compose! {
+    fn totals()(
+        counts in vec(prop_oneof![2 => Just(0), 1 => 1..6_u64], 15),
+        nothing in proptest::bool::weighted(0.3),
+    ) -> Totals {
+        let mut totals = Totals::default();
+        for (count, any) in totals.counts_mut().into_iter().zip(counts) {
+            *count = if nothing { 0 } else { any };
+        }
+        totals
+    }
+}
+
+fn traffic() -> impl Strategy<Value = Option<Box<Traffic>>> {
+    let traffic = (1..3_u64, totals(), totals())
+        .prop_map(|(span_ms, active, passive)| Box::new(Traffic { span_ms, active, passive }));
+    option::of(traffic)
+}
+
+prop_compose! {
     fn ends(addresses: &'static [&'static str])(
         address in select(addresses),
         netns in option::of(1..=2_u64),
@@ -227,12 +247,24 @@ prop_compose! {
         server in ends(&["127.0.0.1", "10.0.0.2"]),
         active in counters(),
         passive in counters(),
+        mut traffic in traffic(),
         side in 0..3_u8,
+        is_snapshot: bool,
         guessed: bool,
     ) -> Flow {
-        let active = if side == 1 { Counters::default() } else { active };
-        let passive = if side == 2 { Counters::default() } else { passive };
-        Flow { transport, server_port, client, server, active, passive, traffic: None, guessed }
+        let mut counters = [active, passive];
+        if traffic.is_some() && !is_snapshot {
+            counters = [Counters::default(); 2];
+        }
+        let [mut active, mut passive] = counters;
+        if side == 1 {
+            active = Counters::default();
+            traffic.iter_mut().for_each(|traffic| traffic.active = Totals::default());
+        } else if side == 2 {
+            passive = Counters::default();
+            traffic.iter_mut().for_each(|traffic| traffic.passive = Totals::default());
+        }
+        Flow { transport, server_port, client, server, active, passive, traffic, guessed }
     }
 }
 

@@ -8,8 +8,9 @@
 //!
 //! Pure: no clock, no file, no system call.
 //!
-//! Read in this order: `record.rs`, `traffic.rs`, `end.rs`, `process.rs`, `cgroup.rs`, `listeners.rs`, `bundle.rs` (`bundle/pairs.rs`,
-//! `bundle/fan.rs`), `fold.rs` (`fold/shares.rs`), `service.rs`, `encode.rs`.
+//! Read in this order: `record.rs`, `traffic.rs`, `end.rs`, `process.rs`, `cgroup.rs`,
+//! `listeners.rs`, `bundle.rs` (`bundle/pairs.rs`, `bundle/fan.rs`), `fold.rs`
+//! (`fold/shares.rs`), `service.rs`, `encode.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -107,16 +107,23 @@ impl Flow {
     /// Which ends were observed: `both`, `active`, `passive`, or `none` for a record from history.
     #[must_use]
     pub fn side(&self) -> &'static str {
-        let (active, passive) = self
-            .traffic
-            .as_ref()
-            .map_or((true, true), |traffic| (traffic.active.is_zero(), traffic.passive.is_zero()));
-        match (self.active.is_zero() && active, self.passive.is_zero() && passive) {
+        let traffic = self.traffic.as_deref().copied().unwrap_or_default();
+        let active = self.active.is_zero() && traffic.active.is_zero();
+        let passive = self.passive.is_zero() && traffic.passive.is_zero();
+        match (active, passive) {
             (false, false) => "both",
             (false, true) => "active",
             (true, false) => "passive",
             (true, true) => "none",
         }
+    }
+
+    /// Whether neither end counted anything: a record from history.
+    #[must_use]
+    pub fn counts_nothing(&self) -> bool {
+        self.active.is_zero()
+            && self.passive.is_zero()
+            && self.traffic.as_ref().is_none_or(|traffic| traffic.is_zero())
     }
 
     /// Whether two records are about the same edge, whatever they counted.

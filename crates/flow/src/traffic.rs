@@ -111,6 +111,41 @@ impl Traffic {
         self.passive.add(&other.passive);
     }
 
+    /// Whether neither end counted anything.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.active.is_zero() && self.passive.is_zero()
+    }
+
+    /// The same with everything counted once, as the client's end: sums of several edges are made
+    /// of these, because one may have been seen from one end and the next from the other.
+    #[must_use]
+    pub fn counted_once(&self) -> Self {
+        let (active, passive) = (&self.active, &self.passive);
+        let once = |of: fn(&Totals) -> u64| of(active).max(of(passive));
+        // The parts of a mean are those of one end.
+        let rtt = if active.rtt_samples > 0 { active } else { passive };
+        let ended = if active.closed >= passive.closed { active } else { passive };
+        let active = Totals {
+            opened: self.opened(),
+            closed: ended.closed,
+            resets: once(|end| end.resets),
+            refused: once(|end| end.refused),
+            timed_out: once(|end| end.timed_out),
+            unreachable: once(|end| end.unreachable),
+            abandoned: once(|end| end.abandoned),
+            bytes_sent: self.bytes_to_server(),
+            bytes_received: self.bytes_to_client(),
+            datagrams_sent: active.datagrams_sent.max(passive.datagrams_received),
+            datagrams_received: active.datagrams_received.max(passive.datagrams_sent),
+            retransmits: self.retransmits(),
+            rtt_us_sum: rtt.rtt_us_sum,
+            rtt_samples: rtt.rtt_samples,
+            duration_us_sum: ended.duration_us_sum,
+        };
+        Self { span_ms: self.span_ms, active, passive: Totals::default() }
+    }
+
     /// Connections that came up, each counted once.
     #[must_use]
     pub fn opened(&self) -> u64 {

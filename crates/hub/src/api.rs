@@ -5,7 +5,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use portolan_flow::{Record, Transport};
+use portolan_flow::{Record, TrafficRecord, Transport};
 use serde::{Deserialize, Serialize};
 
 /// The version of the API's documents.
@@ -100,6 +100,9 @@ pub struct Edge {
     pub first_seen_ms: u64,
     pub last_seen_ms: u64,
     pub live: bool,
+    pub failing: bool,
+    #[serde(flatten)]
+    pub traffic: TrafficRecord,
     pub flows: Vec<EdgeRecord>,
 }
 

@@ -2,7 +2,9 @@
 
 use std::{cmp::Ordering, net::IpAddr, ops::RangeInclusive, sync::Arc};
 
-use portolan_flow::{Counters, Flow, Owner, Pids, Record, Transport, service_name};
+use portolan_flow::{
+    Counters, Flow, Owner, Pids, Record, Traffic, TrafficRecord, Transport, service_name,
+};
 
 use crate::api::{self, EdgeRecord};
 
@@ -26,7 +28,10 @@ pub(crate) fn flow_cmp(a: &Flow, b: &Flow) -> Ordering {
         .then_with(|| a.server.party_cmp(&b.server))
 }
 
-/// A flow without what belongs to one reading: counters and process ids.
+/// How much the spans of two readings differ that are meant to be the same, one in so many.
+const SPAN_JITTER: u64 = 10;
+
+/// A flow without what belongs to one reading: counters, traffic and process ids.
 pub(crate) fn without_counts(flow: &Flow) -> Flow {
     let mut flow = flow.clone();
     forget_counts(&mut flow);
@@ -37,24 +42,49 @@ pub(crate) fn without_counts(flow: &Flow) -> Flow {
 pub(crate) fn forget_counts(flow: &mut Flow) {
     flow.active = Counters::default();
     flow.passive = Counters::default();
+    flow.traffic = None;
     flow.client.pids = Pids::default();
     flow.server.pids = Pids::default();
 }
 
-/// Whether it is only shown, and forgotten when it ends, because anybody can cause it or it is too
-/// likely to be wrong: handshakes from elsewhere that nobody has finished, whose addresses may be
-/// made up; and what is left of a connection between two ephemeral ports, where the direction is
-/// a guess and an end is unknown.
-pub(crate) fn is_passing(flow: &Flow) -> bool {
+/// Gives `flow` the span of time that `known` was counted in, where as much was counted in about as
+/// long: a rate that stays the same is no news because a reading was a millisecond late.
+pub(crate) fn settle_span(flow: &mut Flow, known: &Flow) {
+    let (Some(now), Some(before)) = (&mut flow.traffic, &known.traffic) else { return };
+    let counts = (&now.active, &now.passive) == (&before.active, &before.passive);
+    if counts && now.span_ms.abs_diff(before.span_ms) <= before.span_ms / SPAN_JITTER {
+        now.span_ms = before.span_ms;
+    }
+}
+
+/// Whether it is only shown, and forgotten when it ends, because anybody can cause it, because it
+/// is too likely to be wrong, or because nothing has come of it: handshakes from elsewhere that
+/// nobody has finished, whose addresses may be made up; handshakes that failed, of which a port
+/// scan has as many as there are ports; and what is left of a connection between two ephemeral
+/// ports, where the direction is a guess and an end is unknown.
+///
+/// Where traffic is counted, how a handshake ended will be seen: one under way tells nothing yet.
+pub(crate) fn is_passing(flow: &Flow, counts_traffic: bool) -> bool {
     let is_nobody = flow.client.namespace.is_none() && flow.client.owner == Owner::Unobserved;
-    let only_asks =
-        flow.active.is_zero() && flow.connections() == 0 && flow.time_wait() == 0 && is_nobody;
-    let is_over = flow.connections() == 0 && flow.opening() == 0;
+    let is_asked_by_nobody = flow.active.is_zero() && is_nobody;
+    let has_worked = flow.traffic.as_deref().is_some_and(has_worked);
+    let was_up = flow.connections() > 0 || flow.time_wait() > 0 || has_worked;
+    let only_asks = flow.opening() > 0 && !was_up && (is_asked_by_nobody || counts_traffic);
+    let only_fails = !was_up && flow.traffic.as_ref().is_some_and(|traffic| !traffic.is_zero());
+    let is_over = flow.connections() == 0 && flow.opening() == 0 && !has_worked;
     let only_ended = flow.guessed
         && EPHEMERAL.contains(&flow.server_port)
         && is_over
         && (flow.client.is_open() || flow.server.is_open());
-    (only_asks && flow.opening() > 0) || (only_ended && flow.time_wait() > 0)
+    only_asks || only_fails || (only_ended && flow.time_wait() > 0)
+}
+
+/// Whether there was a connection, or datagrams that were not refused.
+fn has_worked(traffic: &Traffic) -> bool {
+    let once = traffic.counted_once().active;
+    let asked = once.bytes_sent > 0 || once.datagrams_sent > 0;
+    let answered = once.bytes_received > 0 || once.datagrams_received > 0;
+    once.opened > 0 || once.closed > 0 || answered || (asked && once.failed() == 0)
 }
 
 /// A flow, and when it was seen.
@@ -152,6 +182,30 @@ impl Edge {
         self.flows.iter().map(|known| known.flow.time_wait()).sum()
     }
 
+    /// Whether the last reading counted what went over it.
+    #[must_use]
+    pub fn counts_traffic(&self) -> bool {
+        self.flows.iter().any(|known| known.flow.traffic.is_some())
+    }
+
+    /// What went over it before the last reading, everything counted once, as the client's end;
+    /// `None` where nobody counts.
+    #[must_use]
+    pub fn traffic(&self) -> Option<Traffic> {
+        let mut all = self.flows.iter().filter_map(|known| known.flow.traffic.as_ref());
+        let mut sum = all.next()?.counted_once();
+        all.for_each(|traffic| sum.add(&traffic.counted_once()));
+        Some(sum)
+    }
+
+    /// Whether it does not work: it is live, but nothing is connected or came up, and handshakes
+    /// failed.
+    #[must_use]
+    pub fn failing(&self) -> bool {
+        let only_fails = |traffic: Traffic| traffic.opened() == 0 && traffic.failed() > 0;
+        self.connections() == 0 && self.live() && self.traffic().is_some_and(only_fails)
+    }
+
     /// Whether no flow of it proves the direction.
     #[must_use]
     pub fn direction_guessed(&self) -> bool {
@@ -183,6 +237,8 @@ impl Edge {
             first_seen_ms: self.first_seen_ms(),
             last_seen_ms: self.last_seen_ms(),
             live: self.live(),
+            failing: self.failing(),
+            traffic: self.traffic().as_ref().map(TrafficRecord::from).unwrap_or_default(),
             flows: self.records(since_ms).collect(),
         }
     }

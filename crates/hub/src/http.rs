@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::{api::ErrorReply, graph::Direction, hub::Hub};
 
 mod events;
-mod guard;
+pub(crate) mod guard;
 mod page;
 
 /// An error as the API answers it.

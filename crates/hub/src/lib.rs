@@ -6,8 +6,8 @@
 //! moment, answers who depends on whom. Nodes are named after what lasts (a container, a service,
 //! a process name), so that history and present meet in the same node.
 //!
-//! The hub never collects: it opens no socket but the one it serves, reads no `/proc`, and takes
-//! the time and the names of users as arguments.
+//! The hub never collects: it opens no socket but those it serves and the one it sends metrics
+//! over, reads no `/proc`, and takes the time and the names of users as arguments.
 //!
 //! ```
 //! use portolan_flow::Bundle;
@@ -27,7 +27,8 @@
 //! Read in this order: `api.rs` (what leaves the process), `identity.rs` (which node an end belongs
 //! to), `edge.rs`, `graph.rs`, `select.rs`, `walk.rs`, `live.rs` and what is below it (how readings
 //! change the graph), `store.rs` and what is below it (history), `hub.rs` (ties it together),
-//! `http.rs` and what is below it.
+//! `http.rs` and what is below it; `metrics.rs` and what is below it stands beside the map, and is
+//! counted from the same readings.
 
 #![forbid(unsafe_code)]
 
@@ -38,6 +39,7 @@ mod http;
 mod hub;
 mod identity;
 mod live;
+pub mod metrics;
 #[cfg(test)]
 mod sample;
 mod select;

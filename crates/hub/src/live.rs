@@ -13,7 +13,7 @@ use portolan_flow::{Bundle, Flow};
 
 use crate::{
     api::Node,
-    edge::{Edge, KnownFlow, Pair, flow_cmp, forget_counts, is_passing, pair_of},
+    edge::{Edge, KnownFlow, Pair, flow_cmp, forget_counts, is_passing, pair_of, settle_span},
     graph::{Graph, Header},
     identity::Users,
 };
@@ -86,6 +86,8 @@ pub struct Live {
     /// The nodes of which only passing flows are known: they go with them.
     passing_nodes: HashSet<Arc<str>>,
     listeners: Ports,
+    /// Whether the method counts traffic, as far as was seen.
+    counts_traffic: bool,
     /// A problem of the hub itself, shown beside the warnings of the reading.
     own_warning: Option<String>,
     refreshed_ms: u64,
@@ -128,7 +130,10 @@ impl Live {
     pub fn sort(&self, reading: Reading) -> Sorted {
         let Reading { bundle, warnings, method } = reading;
         let flows = resolve::close_ends(bundle.flows, &self.pairs, &self.edges);
-        Sorted::new(flows, bundle.listeners, warnings, method, &self.users)
+        // Also where just now there was none.
+        let counts_traffic = self.counts_traffic && method == self.header.method
+            || flows.iter().any(|flow| flow.traffic.is_some());
+        Sorted::new(flows, bundle.listeners, warnings, method, counts_traffic, &self.users)
     }
 
     /// Takes a reading of `now_ms` (milliseconds since the Unix epoch) and says what it changed.
@@ -138,6 +143,7 @@ impl Live {
     /// announced with the next change, or after ten seconds.
     pub fn apply(&mut self, reading: Sorted, now_ms: u64) -> Delta {
         let mut changes = Changes::default();
+        self.counts_traffic = reading.counts_traffic;
         self.end_missing(&reading, &mut changes);
         self.listeners.see(reading.listeners, now_ms, self.limits.flows_max);
         for (id, sighting) in reading.sightings.into_items() {
@@ -237,13 +243,14 @@ impl Live {
             changes.refused += group.flows.len() as u64;
             return;
         }
+        let counts_traffic = self.counts_traffic;
         let Updated { fresh, passed, mut is_changed } = match self.edges.get_mut(&id) {
-            Some(edge) => update_flows(Arc::make_mut(edge), group.flows, now_ms),
+            Some(edge) => update_flows(Arc::make_mut(edge), group.flows, now_ms, counts_traffic),
             None => Updated { fresh: group.flows, ..Updated::default() },
         };
         self.forget_pairs(&id, passed);
         for flow in fresh {
-            let lasts = !is_passing(&flow);
+            let lasts = !is_passing(&flow, counts_traffic);
             if !self.has_room_for_flow(lasts, changes) {
                 changes.refused += 1;
                 continue;
@@ -335,22 +342,23 @@ struct Updated {
 }
 
 /// Brings the flows of an edge up to date, as far as it has them.
-fn update_flows(edge: &mut Edge, seen: Vec<Flow>, now_ms: u64) -> Updated {
+fn update_flows(edge: &mut Edge, seen: Vec<Flow>, now_ms: u64, counts_traffic: bool) -> Updated {
     let mut fresh = Vec::new();
     let mut is_changed = false;
     let mut is_seen = vec![false; edge.flows.len()];
-    for flow in seen {
+    for mut flow in seen {
         let Ok(at) = edge.flows.binary_search_by(|known| flow_cmp(&known.flow, &flow)) else {
             fresh.push(flow);
             continue;
         };
         is_seen[at] = true;
         let known = &mut edge.flows[at];
+        settle_span(&mut flow, &known.flow);
         is_changed |= !known.live || known.flow != flow;
         known.live = true;
         known.last_seen_ms = known.last_seen_ms.max(now_ms);
         known.first_seen_ms = known.first_seen_ms.min(now_ms);
-        known.lasts |= !is_passing(&flow);
+        known.lasts |= !is_passing(&flow, counts_traffic);
         known.flow = flow;
     }
     for (known, is_seen) in edge.flows.iter_mut().zip(is_seen) {

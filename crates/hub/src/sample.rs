@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use portolan_flow::{
-    Bundle, Counters, End, Flow, Listener, Namespace, Owner, Pids, Process, Transport, fold,
+    Bundle, Counters, End, Flow, Listener, Namespace, Owner, Pids, Process, Totals, Traffic,
+    Transport, fold,
 };
 use proptest::prelude::*;
 
@@ -74,6 +75,13 @@ pub fn ended(client: End, server: End, server_port: u16) -> Flow {
     Flow { active: one, passive: Counters::default(), ..flow(client, server, server_port) }
 }
 
+/// The same flow without sockets, and with this traffic in a second at the client's end.
+pub fn counted(flow: Flow, active: Totals) -> Flow {
+    let traffic = Traffic { span_ms: 1_000, active, passive: Totals::default() };
+    let (active, passive) = (Counters::default(), Counters::default());
+    Flow { active, passive, traffic: Some(Box::new(traffic)), ..flow }
+}
+
 /// A listening port.
 pub fn listener(end: End, port: u16) -> Listener {
     Listener { transport: Transport::Tcp, port, end }
@@ -125,15 +133,32 @@ pub fn any_flow() -> impl Strategy<Value = Flow> {
     let port = prop_oneof![Just(80_u16), Just(5432)];
     let counts = (0..3u64, 0..2u64, 0..2u64)
         .prop_map(|(connections, opening, time_wait)| Counters { connections, opening, time_wait });
-    (any_end(), any_end(), port, counts.clone(), counts, any::<bool>()).prop_map(
-        |(client, server, port, active, passive, guessed)| {
-            let mut flow = Flow { active, passive, guessed, ..flow(client, server, port) };
-            if active.is_zero() && passive.is_zero() {
+    let counts = (counts.clone(), counts);
+    (any_end(), any_end(), port, counts, any_traffic(), any::<bool>()).prop_map(
+        |(client, server, port, (active, passive), traffic, guessed)| {
+            let mut flow = Flow { active, passive, traffic, guessed, ..flow(client, server, port) };
+            if flow.counts_nothing() {
                 flow.active.connections = 1;
             }
             flow
         },
     )
+}
+
+/// Any traffic, often none.
+fn any_traffic() -> impl Strategy<Value = Option<Box<Traffic>>> {
+    let totals = (0..2u64, 0..2u64, 0..3u64, 0..3u64).prop_map(
+        |(opened, refused, bytes_sent, bytes_received)| Totals {
+            opened,
+            refused,
+            bytes_sent,
+            bytes_received,
+            ..Totals::default()
+        },
+    );
+    let traffic = (prop_oneof![Just(1_000_u64), Just(1_003), Just(2_000)], totals.clone(), totals)
+        .prop_map(|(span_ms, active, passive)| Box::new(Traffic { span_ms, active, passive }));
+    prop::option::of(traffic)
 }
 
 /// Any reading of up to a few flows and listeners.

@@ -16,20 +16,53 @@ pub struct Signals {
 /// # Errors
 /// The system call's error; not expected.
 pub fn take() -> io::Result<Signals> {
+    block(ENDING.into_iter().filter(|&signal| !is_ignored(signal))).map(|set| Signals { set })
+}
+
+/// SIGCONT, that [`take_continued`] has taken over.
+pub struct Continued {
+    set: libc::sigset_t,
+}
+
+/// Notices from now on that the process goes on after it was stopped, for those who draw on a
+/// terminal that was somebody else's meanwhile. For the calling thread and those that it starts.
+///
+/// # Errors
+/// The system call's error; not expected.
+pub fn take_continued() -> io::Result<Continued> {
+    block([libc::SIGCONT].into_iter()).map(|set| Continued { set })
+}
+
+impl Continued {
+    /// Whether it did since it was asked for the last time. Does not wait.
+    #[must_use]
+    pub fn happened(&self) -> bool {
+        let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: set and timeout are valid for reads, and no information on the signal is asked
+        // for.
+        let signal = unsafe {
+            libc::sigtimedwait(&raw const self.set, std::ptr::null_mut(), &raw const now)
+        };
+        signal == libc::SIGCONT
+    }
+}
+
+/// Keeps signals from being delivered to the calling thread, so that they can be waited for.
+fn block(signals: impl Iterator<Item = libc::c_int>) -> io::Result<libc::sigset_t> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigemptyset initialises the set it is given.
     let mut set = unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         set.assume_init()
     };
-    for signal in ENDING.into_iter().filter(|&signal| !is_ignored(signal)) {
+    for signal in signals {
         // SAFETY: the set is initialised, and the signal's number is valid.
         unsafe { libc::sigaddset(&raw mut set, signal) };
     }
     // SAFETY: the set is initialised; no old mask is asked for.
     let error =
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
-    if error == 0 { Ok(Signals { set }) } else { Err(io::Error::from_raw_os_error(error)) }
+    if error == 0 { Ok(set) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
 /// Whether whoever started the program had the signal ignored: `nohup` does with SIGHUP, shells do

@@ -1,5 +1,5 @@
 // Small makers of graphs for the tests.
-import type { Delta, Edge, Graph, Kind, ServiceNode } from '../../src/types.ts';
+import type { Delta, Edge, Graph, Kind, ServiceNode, Traffic } from '../../src/types.ts';
 
 export function node(id: string, more: Partial<ServiceNode> = {}): ServiceNode {
   const kind = (id.split(':')[0] ?? 'process') as Kind;
@@ -37,7 +37,26 @@ export function edge(client: string, server: string, port = 80, more: Partial<Ed
     first_seen_ms: 1000,
     last_seen_ms: 2000,
     live: true,
+    failing: false,
+    traffic: null,
     flows: [],
+    ...more,
+  };
+}
+
+export function traffic(more: Partial<Traffic> = {}): Traffic {
+  return {
+    ms: 1000,
+    opened: 0,
+    resets: 0,
+    refused: 0,
+    timed_out: 0,
+    unreachable: 0,
+    abandoned: 0,
+    bytes_to_server: 0,
+    bytes_to_client: 0,
+    retransmits: 0,
+    rtt_us: null,
     ...more,
   };
 }

@@ -3,7 +3,7 @@
 use portolan_sys::{capabilities, kernel, limits, user};
 
 use super::{Finding, Status};
-use crate::map::CAPABILITIES;
+use crate::{map::CAPABILITIES, trace::watch::LOADING};
 
 /// Fewer descriptors than this limit what `bench` and later jobs can do.
 const DESCRIPTORS_WANTED: u64 = 20_000;
@@ -38,15 +38,15 @@ fn kernel_release() -> Finding {
 fn privileges() -> Finding {
     let who = if user::is_root() { "root" } else { "not root" };
     let missing = match capabilities::effective() {
-        Ok(effective) => capabilities::names(CAPABILITIES.difference(effective)),
+        Ok(effective) => capabilities::names(CAPABILITIES.union(LOADING).difference(effective)),
         Err(error) => return fact("privileges", Status::Limited, format!("{who}, {error}")),
     };
     if missing.is_empty() {
         return fact("privileges", Status::Ok, format!("{who}, with all that any job needs"));
     }
     fact("privileges", Status::Limited, format!("{who}, without {}", missing.join(", "))).advise(
-        "run with sudo, or grant them: setcap cap_sys_ptrace,cap_dac_read_search,cap_sys_admin+ep \
-         /path/to/portolan",
+        "run with sudo, or grant them: setcap cap_sys_ptrace,cap_dac_read_search,cap_sys_admin,\
+         cap_bpf,cap_perfmon,cap_net_admin+ep /path/to/portolan",
     )
 }
 
@@ -56,7 +56,9 @@ fn lockdown() -> Finding {
         Some(mode) => fact(
             "lockdown",
             Status::Limited,
-            format!("{mode}: the kernel may refuse kprobes and fentry; no job here needs them"),
+            format!(
+                "{mode}: the kernel may refuse kprobes and fentry; trace attaches to tracepoints"
+            ),
         ),
         None => fact("lockdown", Status::Ok, "the kernel does not say, or has none"),
     }
@@ -66,8 +68,10 @@ fn btf() -> Finding {
     if kernel::has_btf() {
         fact("BTF", Status::Ok, "/sys/kernel/btf/vmlinux")
     } else {
-        fact("BTF", Status::Limited, "the kernel does not describe its types")
-            .advise("tracing needs a kernel with CONFIG_DEBUG_INFO_BTF; no job here does yet")
+        fact("BTF", Status::Limited, "the kernel does not describe its types").advise(
+            "trace needs a kernel that was built with CONFIG_DEBUG_INFO_BTF; the sockets are \
+             polled instead",
+        )
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which method each job will use here.
 
+mod trace;
+
 use portolan_flow::Transport;
 use portolan_probe as probe;
 use portolan_sockets::{
@@ -17,13 +19,14 @@ pub fn find() -> Vec<Finding> {
     findings.extend(owners());
     findings.push(namespaces());
     findings.push(map(&findings));
+    findings.extend(trace::find());
     findings.extend(probes());
     findings
 }
 
 /// Whether every job that needs a method has one.
 pub fn all_can_be_done(findings: &[Finding]) -> bool {
-    ["sockets", "map", "probe"].iter().all(|job| {
+    ["sockets", "map", "trace", "probe"].iter().all(|job| {
         findings.iter().any(|finding| finding.topic == *job && finding.status == Status::Ok)
     })
 }

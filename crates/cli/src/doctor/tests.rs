@@ -25,17 +25,25 @@ map
 fn a_job_without_a_method_is_a_no() {
     let ok = |topic| Finding::new(topic, "m", Status::Ok, "");
     let no = |topic| Finding::new(topic, "m", Status::Refused, "");
-    let all = [ok("sockets"), no("sockets"), ok("map"), no("probe"), ok("probe")];
-    assert!(jobs::all_can_be_done(&all));
-    assert!(!jobs::all_can_be_done(&[no("sockets"), no("map"), no("probe")]));
-    assert!(!jobs::all_can_be_done(&[ok("sockets"), no("map"), ok("probe")]));
-    assert!(!jobs::all_can_be_done(&[ok("sockets"), ok("map"), no("probe")]));
+    let all = ["sockets", "map", "trace", "probe"];
+    let mut findings: Vec<Finding> = all.into_iter().flat_map(|job| [no(job), ok(job)]).collect();
+    assert!(jobs::all_can_be_done(&findings));
+    assert!(!jobs::all_can_be_done(&all.map(no)));
+    for job in all {
+        let rest = findings.iter().filter(|it| it.topic != job || it.status == Status::Refused);
+        let rest: Vec<Finding> = rest.cloned().collect();
+        assert!(!jobs::all_can_be_done(&rest), "{job}");
+    }
+    // Where the programs attach is no method.
+    findings.retain(|finding| finding.topic != "trace");
+    findings.push(ok("attach"));
+    assert!(!jobs::all_can_be_done(&findings));
 }
 
 #[test]
 fn this_host_is_diagnosed() {
     let findings = jobs::find();
-    for topic in ["sockets", "owners", "namespaces", "map", "probe"] {
+    for topic in ["sockets", "owners", "namespaces", "map", "attach", "trace", "probe"] {
         assert!(findings.iter().any(|finding| finding.topic == topic), "{topic} is missing");
     }
     let advised = |finding: &Finding| finding.advice.is_some() || finding.status != Status::Refused;

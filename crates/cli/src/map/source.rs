@@ -70,7 +70,7 @@ impl Source {
                     self.snapshot.without_observers(Bundle { flows, ..reading.bundle });
             }
             reading.warnings.extend(traced.warnings());
-            method = format!("{} and {method}", traced.describe());
+            method = format!("{method} and {}", traced.describe());
         }
         if let Some(error) = &self.untraced {
             reading.warnings.push(format!("connections between two readings are missed: {error}"));

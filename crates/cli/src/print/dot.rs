@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use portolan_hub::{Graph, Kind};
+use portolan_hub::{Edge, Graph, Kind};
 
-use super::table;
+use super::{table, traffic};
 
 /// Writes the graph.
 pub fn write(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
@@ -17,17 +17,25 @@ pub fn write(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {id} [label={name}, shape={}];", shape(node.kind))?;
     }
     for edge in graph.edges() {
-        let label = super::port(edge.transport, edge.server_port);
-        let style = if edge.live() { "solid" } else { "dashed" };
-        writeln!(
-            out,
-            "  {} -> {} [label={}, style={style}];",
-            quote(&edge.client),
-            quote(&edge.server),
-            quote(&label)
-        )?;
+        let style = if !edge.live() {
+            "style=dashed"
+        } else if edge.failing() {
+            "style=dashed, color=red, fontcolor=red"
+        } else {
+            "style=solid"
+        };
+        let (client, server) = (quote(&edge.client), quote(&edge.server));
+        writeln!(out, "  {client} -> {server} [label={}, {style}];", quote_lines(&label(edge)))?;
     }
     writeln!(out, "}}")
+}
+
+/// The port, and below it what goes over the edge.
+fn label(edge: &Edge) -> Vec<String> {
+    let port = super::port(edge.transport, edge.server_port);
+    let parts = edge.traffic().map(|sum| traffic::parts(&sum)).unwrap_or_default();
+    let traffic = (!parts.is_empty()).then(|| parts.join(", "));
+    std::iter::once(port).chain(traffic).collect()
 }
 
 fn shape(kind: Kind) -> &'static str {
@@ -43,8 +51,17 @@ fn shape(kind: Kind) -> &'static str {
 /// A quoted string of the DOT language. Names come from outside: quotes are escaped, a backslash
 /// would start an escape of Graphviz's own, and control characters are spelled out.
 fn quote(text: &str) -> String {
-    let text = portolan_hub::printable(text);
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    format!("\"{}\"", escape(text))
+}
+
+/// Several lines as a quoted string.
+fn quote_lines(lines: &[String]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| escape(line)).collect();
+    format!("\"{}\"", lines.join("\\n"))
+}
+
+fn escape(text: &str) -> String {
+    portolan_hub::printable(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// A column shrinks no further than this; names of this length can still be told apart.
 const SHRUNK_MIN: usize = 8;
 
+/// What a column shrinks to while there are others that are rather left out.
+const READABLE_MIN: usize = 14;
+
 /// What stands between two columns.
 const GAP: &str = "  ";
 
@@ -14,6 +17,8 @@ pub struct Column {
     pub heading: &'static str,
     /// Columns with a lower number are left out first where the width does not suffice; 0: never.
     pub leave_out: u8,
+    /// Whether it is left out before names become hard to read.
+    pub extra: bool,
     /// Numbers stand at the right.
     pub right: bool,
     /// Whether its cells may be cut.
@@ -29,11 +34,18 @@ pub fn lines<const N: usize>(
 ) -> Option<Vec<String>> {
     let mut shown = natural(columns, rows);
     if let Some(width) = width {
-        while !shrink(columns, &mut shown, width) {
-            let next = (0..N)
-                .filter(|&at| shown[at].is_some() && columns[at].leave_out > 0)
-                .min_by_key(|&at| columns[at].leave_out)?;
-            shown[next] = None;
+        let mut least = READABLE_MIN;
+        while !shrink(columns, &mut shown, width, least) {
+            let may_go = |at: &usize| {
+                let column = &columns[*at];
+                shown[*at].is_some()
+                    && if least == SHRUNK_MIN { column.leave_out > 0 } else { column.extra }
+            };
+            match (0..N).filter(may_go).min_by_key(|&at| columns[at].leave_out) {
+                Some(next) => shown[next] = None,
+                None if least == SHRUNK_MIN => return None,
+                None => least = SHRUNK_MIN,
+            }
             let natural = natural(columns, rows);
             for at in 0..N {
                 shown[at] = shown[at].and(natural[at]);
@@ -52,11 +64,12 @@ fn natural<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> [Opti
     })
 }
 
-/// Shrinks the widest columns until the table fits; false where it cannot.
+/// Shrinks the widest columns, to `least` at most, until the table fits; false where it cannot.
 fn shrink<const N: usize>(
     columns: &[Column; N],
     shown: &mut [Option<usize>; N],
     width: usize,
+    least: usize,
 ) -> bool {
     loop {
         let count = shown.iter().flatten().count();
@@ -65,10 +78,10 @@ fn shrink<const N: usize>(
             return true;
         }
         let widest = (0..N)
-            .filter(|&at| columns[at].shrinks && shown[at].is_some_and(|w| w > SHRUNK_MIN))
+            .filter(|&at| columns[at].shrinks && shown[at].is_some_and(|w| w > least))
             .max_by_key(|&at| shown[at]);
         let Some(widest) = widest else { return false };
-        shown[widest] = shown[widest].map(|w| (w - 1).max(SHRUNK_MIN));
+        shown[widest] = shown[widest].map(|w| (w - 1).max(least));
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use portolan_hub::Graph;
 
-use super::table;
+use super::{table, traffic};
 
 /// Writes the graph.
 pub fn write(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
@@ -18,14 +18,28 @@ pub fn write(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
         numbers.insert(&node.id, at);
         writeln!(out, "  n{at}[\"{}\"]", escape(&table::name(graph, &node.id)))?;
     }
+    let mut failing = Vec::new();
+    let mut count = 0_usize;
     for edge in graph.edges() {
         let (Some(client), Some(server)) = (numbers.get(&edge.client), numbers.get(&edge.server))
         else {
             continue;
         };
-        let arrow = if edge.live() { "-->" } else { "-.->" };
-        let label = escape(&super::port(edge.transport, edge.server_port));
+        let arrow = if edge.live() && !edge.failing() { "-->" } else { "-.->" };
+        let mut label = escape(&super::port(edge.transport, edge.server_port));
+        let parts = edge.traffic().map(|sum| traffic::parts(&sum)).unwrap_or_default();
+        if !parts.is_empty() {
+            label.push_str("<br/>");
+            label.push_str(&escape(&parts.join(", ")));
+        }
         writeln!(out, "  n{client} {arrow}|\"{label}\"| n{server}")?;
+        if edge.failing() {
+            failing.push(count.to_string());
+        }
+        count += 1;
+    }
+    if !failing.is_empty() {
+        writeln!(out, "  linkStyle {} stroke:red,color:red", failing.join(","))?;
     }
     Ok(())
 }

@@ -4,10 +4,18 @@ use std::io::{self, Write};
 
 use portolan_hub::{Edge, Graph, printable};
 
-use super::fit::{self, Column};
+use super::{
+    fit::{self, Column},
+    traffic,
+};
 
 const fn column(heading: &'static str, leave_out: u8, right: bool, shrinks: bool) -> Column {
-    Column { heading, leave_out, right, shrinks }
+    Column { heading, leave_out, extra: false, right, shrinks }
+}
+
+/// A column that names are not cut short for.
+const fn extra(column: Column) -> Column {
+    Column { extra: true, ..column }
 }
 
 const COLUMNS: [Column; 6] = [
@@ -17,6 +25,19 @@ const COLUMNS: [Column; 6] = [
     column("CONNS", 4, true, false),
     column("STATE", 3, false, false),
     column("SINCE", 2, true, false),
+];
+
+/// The columns where traffic is counted.
+const TRAFFIC_COLUMNS: [Column; 9] = [
+    column("CLIENT", 0, false, true),
+    column("SERVER", 0, false, true),
+    column("PORT", 0, false, true),
+    column("CONNS", 6, true, false),
+    column("NEW/S", 4, true, false),
+    extra(column("BYTES/S", 3, true, false)),
+    extra(column("RTT", 2, true, false)),
+    column("STATE", 5, false, false),
+    extra(column("SINCE", 1, true, false)),
 ];
 
 /// Writes the table of all edges, in `width` columns; unlimited where nobody looks.
@@ -33,8 +54,15 @@ pub fn lines<'a>(
     edges: impl Iterator<Item = &'a Edge> + Clone,
     width: Option<usize>,
 ) -> Vec<String> {
-    let rows: Vec<[String; 6]> = edges.clone().map(|edge| row(graph, edge)).collect();
-    fit::lines(&COLUMNS, &rows, width).unwrap_or_else(|| narrow(graph, edges, width.unwrap_or(0)))
+    let narrow = || narrow(graph, edges.clone(), width.unwrap_or(0));
+    // All of the graph, or columns would come and go with what is scrolled into sight.
+    if graph.edges().iter().any(|edge| edge.counts_traffic()) {
+        let rows: Vec<[String; 9]> = edges.clone().map(|edge| traffic_row(graph, edge)).collect();
+        fit::lines(&TRAFFIC_COLUMNS, &rows, width).unwrap_or_else(narrow)
+    } else {
+        let rows: Vec<[String; 6]> = edges.clone().map(|edge| row(graph, edge)).collect();
+        fit::lines(&COLUMNS, &rows, width).unwrap_or_else(narrow)
+    }
 }
 
 fn row(graph: &Graph, edge: &Edge) -> [String; 6] {
@@ -50,15 +78,31 @@ fn row(graph: &Graph, edge: &Edge) -> [String; 6] {
     ]
 }
 
-/// What the number of connections does not say.
+fn traffic_row(graph: &Graph, edge: &Edge) -> [String; 9] {
+    let [client, server, port, connections, state, since] = row(graph, edge);
+    let [opened, bytes, rtt] = edge.traffic().map(|sum| traffic::cells(&sum)).unwrap_or_default();
+    [client, server, port, connections, opened, bytes, rtt, state, since]
+}
+
+/// What the numbers do not say.
 fn state(edge: &Edge, now_ms: u64) -> String {
-    if edge.live() && edge.connections() > 0 && edge.opening() == 0 {
-        "up".to_owned()
-    } else if edge.live() && edge.connections() > 0 {
-        format!("up, {} opening", edge.opening())
-    } else {
-        super::activity(edge, now_ms)
+    if !edge.live() {
+        return super::activity(edge, now_ms);
     }
+    let mut parts = Vec::new();
+    if edge.connections() > 0 {
+        parts.push("up".to_owned());
+    }
+    if edge.opening() > 0 {
+        parts.push(format!("{} opening", edge.opening()));
+    }
+    if edge.connections() == 0 && super::just_closed(edge) > 0 {
+        parts.push(format!("{} just closed", super::just_closed(edge)));
+    }
+    if let Some(sum) = edge.traffic() {
+        parts.extend(traffic::troubles(&sum));
+    }
+    parts.join(", ")
 }
 
 /// The name of a node as a terminal may show it.

@@ -8,9 +8,11 @@ use crate::{
     generators::{flow_lists, ip, namespace, process},
 };
 
+mod traffic;
+
 /// What was counted per addresses, port and transport; folding must not change it.
-fn totals(flows: &[Flow]) -> BTreeMap<String, [u64; 6]> {
-    let mut totals = BTreeMap::<_, [u64; 6]>::new();
+fn totals(flows: &[Flow]) -> BTreeMap<String, [u64; 36]> {
+    let mut totals = BTreeMap::<_, [u64; 36]>::new();
     for flow in flows {
         let Flow { transport, server_port, client, server, active, passive, .. } = flow;
         let key = format!("{transport} {} > {}:{server_port}", client.address, server.address);
@@ -22,7 +24,11 @@ fn totals(flows: &[Flow]) -> BTreeMap<String, [u64; 6]> {
             passive.opening,
             passive.time_wait,
         ];
-        for (total, count) in totals.entry(key).or_default().iter_mut().zip(counts) {
+        let traffic = flow.traffic.as_deref().copied().unwrap_or_default();
+        let counts = counts.into_iter();
+        let counts = counts.chain(traffic.active.counts()).chain(traffic.passive.counts());
+        let entry = totals.entry(key).or_insert([0; 36]);
+        for (total, count) in entry.iter_mut().zip(counts) {
             *total += count;
         }
     }
@@ -32,12 +38,14 @@ fn totals(flows: &[Flow]) -> BTreeMap<String, [u64; 6]> {
 type Reporter = (u16, Transport, End);
 
 /// What each known client counted at its own end.
-fn reported(flows: &[Flow]) -> BTreeMap<Reporter, u64> {
-    let mut reported = BTreeMap::new();
+fn reported(flows: &[Flow]) -> BTreeMap<Reporter, [u64; 2]> {
+    let mut reported = BTreeMap::<Reporter, [u64; 2]>::new();
     for flow in flows.iter().filter(|flow| !flow.client.is_open()) {
         let party = End { pids: Pids::default(), ..flow.client.clone() };
-        *reported.entry((flow.server_port, flow.transport, party)).or_default() +=
-            flow.active.connections;
+        let [connections, opened] =
+            reported.entry((flow.server_port, flow.transport, party)).or_default();
+        *connections += flow.active.connections;
+        *opened += flow.traffic.as_ref().map_or(0, |traffic| traffic.active.opened);
     }
     reported
 }
@@ -86,7 +94,8 @@ proptest! {
     fn what_a_party_counted_stays_with_it(flows in flow_lists()) {
         let (before, after) = (reported(&flows), reported(&fold(flows)));
         for (reporter, count) in before {
-            prop_assert!(after.get(&reporter).is_some_and(|&after| after >= count), "{reporter:?}");
+            let kept = |after: &[u64; 2]| after[0] >= count[0] && after[1] >= count[1];
+            prop_assert!(after.get(&reporter).is_some_and(kept), "{reporter:?}");
         }
     }
 

@@ -58,7 +58,7 @@ fn refusal(request: &Request) -> Option<Problem> {
 
 /// A page elsewhere can give its own name the address 127.0.0.1 (DNS rebinding), but cannot keep
 /// that name out of the request.
-fn is_for_loopback(request: &Request) -> bool {
+pub(crate) fn is_for_loopback(request: &Request) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
     let is_own = |host: &str| host.parse().is_ok_and(|authority| is_loopback(&authority));

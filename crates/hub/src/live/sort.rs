@@ -57,6 +57,8 @@ pub struct Sorted {
     pub(super) listeners: Vec<Listener>,
     pub(super) warnings: Vec<String>,
     pub(super) method: String,
+    /// Whether traffic is counted: it tells how handshakes end.
+    pub(super) counts_traffic: bool,
 }
 
 impl Sorted {
@@ -65,6 +67,7 @@ impl Sorted {
         listeners: Vec<Listener>,
         warnings: Vec<String>,
         method: String,
+        counts_traffic: bool,
         users: &Users,
     ) -> Self {
         let (mut groups, mut sightings) = (Ordered::new(), Ordered::new());
@@ -76,7 +79,7 @@ impl Sorted {
                 server: Arc::clone(&server.id),
                 flows: Vec::new(),
             });
-            let lasts = !is_passing(&flow);
+            let lasts = !is_passing(&flow, counts_traffic);
             for (identity, end) in [(client, &flow.client), (server, &flow.server)] {
                 let id = Arc::clone(&identity.id);
                 let sighting: &mut Sighting =
@@ -91,6 +94,6 @@ impl Sorted {
             let id = Arc::clone(&identity.id);
             sightings.get_or_insert(&id, || Sighting::new(identity)).listen(listener);
         }
-        Self { groups, sightings, listeners, warnings, method }
+        Self { groups, sightings, listeners, warnings, method, counts_traffic }
     }
 }

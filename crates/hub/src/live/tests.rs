@@ -1,19 +1,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use portolan_flow::{Counters, End, Transport};
+use portolan_flow::{Counters, End, Totals, Traffic, Transport};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
     api::{DeltaReply, GraphReply},
     sample::{
-        any_reading, ended, flow, hidden, listener, local, process, reading, remote, take, unit,
-        within,
+        any_reading, counted, ended, flow, hidden, listener, local, process, reading, remote, take,
+        unit, within,
     },
     store::{Memory, Rows, Store},
 };
 
 mod passing;
+mod traffic;
 
 fn live() -> Live {
     Live::new("h", 1_000, Limits::default(), Users::default())
@@ -426,11 +427,15 @@ proptest! {
     fn connections_are_neither_lost_nor_invented(reading in any_reading()) {
         let mut live = live();
         let counted = |flows: &mut dyn Iterator<Item = &Flow>| {
-            flows.fold((Counters::default(), Counters::default()), |(mut a, mut p), flow| {
+            let mut traffic = Traffic::default();
+            let sums = (Counters::default(), Counters::default());
+            let (active, passive) = flows.fold(sums, |(mut a, mut p), flow| {
                 a.add(flow.active);
                 p.add(flow.passive);
+                flow.traffic.iter().for_each(|more| traffic.add(more));
                 (a, p)
-            })
+            });
+            (active, passive, traffic.active, traffic.passive)
         };
         let before = counted(&mut reading.bundle.flows.iter());
         take(&mut live, reading, 1_000);

@@ -16,6 +16,18 @@ fn nodes_and_edges_are_there() {
     assert!(text.contains(edge), "{text}");
 }
 
+#[test]
+fn traffic_is_below_the_port_and_what_fails_is_red() {
+    let mut out = Vec::new();
+    write(&sample::busy(), &mut out).expect("a vector takes all");
+    let text = String::from_utf8(out).expect("names are text");
+    let busy = r#"label="8080/tcp http-alt\n120/s new, 1.2 MB/s, rtt 0.4 ms, 2 retransmits"#;
+    assert!(text.contains(busy), "{text}");
+    let failing = r#"label="6379/tcp redis\n5 refused, 1 timed out", style=dashed, color=red"#;
+    assert!(text.contains(failing), "{text}");
+    assert_eq!(text.matches("red,").count(), 1, "{text}");
+}
+
 proptest! {
     #[test]
     fn no_name_ends_its_quotes(name in ".{0,40}") {

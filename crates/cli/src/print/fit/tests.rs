@@ -4,9 +4,9 @@ use unicode_width::UnicodeWidthStr;
 use super::*;
 
 const COLUMNS: [Column; 3] = [
-    Column { heading: "NAME", leave_out: 0, right: false, shrinks: true },
-    Column { heading: "COUNT", leave_out: 1, right: true, shrinks: false },
-    Column { heading: "NOTE", leave_out: 2, right: false, shrinks: true },
+    Column { heading: "NAME", leave_out: 0, extra: false, right: false, shrinks: true },
+    Column { heading: "COUNT", leave_out: 1, extra: false, right: true, shrinks: false },
+    Column { heading: "NOTE", leave_out: 2, extra: false, right: false, shrinks: true },
 ];
 
 fn row(name: &str, count: &str, note: &str) -> [String; 3] {
@@ -36,6 +36,16 @@ fn columns_go_in_their_order_and_those_that_must_stay_stay() {
     let expected = ["NAME      NOTE", "a-very-…  a note …"];
     assert_eq!(lines.as_deref(), Some(&expected.map(str::to_owned)[..]));
     assert_eq!(super::lines(&COLUMNS, &rows, Some(7)), None);
+}
+
+#[test]
+fn an_extra_column_goes_before_names_are_hard_to_read() {
+    let [name, mut count, note] = COLUMNS;
+    let rows = [row("a-very-long-process-name", "1", "a note of some length")];
+    let at = |columns: [Column; 3]| lines(&columns, &rows, Some(32)).map(|lines| lines[0].clone());
+    assert_eq!(at([name, count, note]).as_deref(), Some("NAME          COUNT  NOTE"));
+    count.extra = true;
+    assert_eq!(at([name, count, note]).as_deref(), Some("NAME             NOTE"));
 }
 
 #[test]

@@ -50,3 +50,24 @@ a  listens on 2000/tcp
 ";
     assert_eq!(tree(&cycle, "a", Direction::Dependents), expected);
 }
+
+#[test]
+fn what_goes_over_an_edge_and_what_fails_is_said() {
+    let graph = sample::busy();
+    let selection = graph.select("api").expect("it is on the map");
+    let tree = |direction| {
+        let mut out = Vec::new();
+        let walk = graph.walk(&selection, direction, None);
+        write(&graph, &walk, direction, &mut out).expect("a vector takes all");
+        String::from_utf8(out).expect("names are text")
+    };
+    let expected = "\
+api
+├── cron (process)  uses 8080/tcp http-alt  0.5/s new, 1 retransmit
+└── nginx (process)  uses 8080/tcp http-alt  3 connections, 120/s new, 1.2 MB/s, rtt 0.4 ms, \
+2 retransmits, 5 refused
+";
+    assert_eq!(tree(Direction::Dependents), expected);
+    let expected = "api\n└── redis (process)  on 6379/tcp redis  5 refused, 1 timed out\n";
+    assert_eq!(tree(Direction::Dependencies), expected);
+}

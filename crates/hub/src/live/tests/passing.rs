@@ -122,3 +122,68 @@ fn what_is_left_between_two_ephemeral_ports_is_not_remembered() {
     let known = ended(process("a", "10.0.0.1"), process("b", "10.0.0.2"), 40_000);
     assert!(remembered(Flow { guessed: true, ..known }), "both ends are known");
 }
+
+fn curl_to(port: u16) -> Flow {
+    flow(process("curl", "10.0.0.1"), remote("192.0.2.7"), port)
+}
+
+fn refused() -> Totals {
+    Totals { refused: 1, ..Totals::default() }
+}
+
+#[test]
+fn a_port_scan_from_this_host_leaves_nothing_behind() {
+    let mut live = live();
+    let asking = Counters { opening: 1, ..Counters::default() };
+    // The last one is filtered: its handshake is under way for long.
+    let mut scan: Vec<Flow> = (1..=50).map(|port| counted(curl_to(port), refused())).collect();
+    scan.push(Flow { active: asking, passive: Counters::default(), ..curl_to(51) });
+    let delta = take(&mut live, reading(scan, vec![]), 1_000);
+    assert_eq!((delta.edges.len(), everything(&live)), (51, 0));
+    assert_eq!(delta.edges.iter().filter(|edge| edge.failing()).count(), 50);
+    check(&live);
+    // Nothing is counted just now, but it would be.
+    let asks = Flow { active: asking, passive: Counters::default(), ..curl_to(52) };
+    let delta = take(&mut live, reading(vec![asks], vec![]), 2_000);
+    assert_eq!((delta.removed_edges.len(), everything(&live)), (51, 0));
+    let delta = take(&mut live, reading(vec![], vec![]), 3_000);
+    assert_eq!((delta.removed_edges.len(), delta.removed_nodes.len()), (1, 2));
+    assert_eq!((live.flows, live.nodes.len(), live.pairs.len()), (0, 0, 0));
+}
+
+#[test]
+fn a_dependency_that_fails_and_has_worked_is_remembered() {
+    let mut live = live();
+    let opened = Totals { opened: 1, closed: 1, ..Totals::default() };
+    take(&mut live, reading(vec![counted(curl_to(443), opened)], vec![]), 1_000);
+    take(&mut live, reading(vec![counted(curl_to(443), refused())], vec![]), 2_000);
+    take(&mut live, reading(vec![], vec![]), 3_000);
+    assert_eq!((live.edges.len(), live.outdated().edges.len()), (1, 1));
+    check(&live);
+}
+
+#[test]
+fn what_shows_that_something_works_is_remembered() {
+    let remembered = |totals: Totals| {
+        let mut live = live();
+        take(&mut live, reading(vec![counted(curl_to(53), totals)], vec![]), 1_000);
+        take(&mut live, reading(vec![], vec![]), 2_000);
+        check(&live);
+        !live.edges.is_empty()
+    };
+    let none = Totals::default();
+    assert!(remembered(Totals { opened: 1, ..none }), "a connection that came up");
+    assert!(remembered(Totals { closed: 1, ..refused() }), "one that ended, and no new one");
+    assert!(remembered(Totals { datagrams_sent: 1, ..none }), "datagrams without an answer");
+    assert!(remembered(Totals { datagrams_received: 1, ..none }), "an answer");
+    assert!(!remembered(Totals { datagrams_sent: 1, unreachable: 1, ..none }), "a closed port");
+    assert!(!remembered(Totals { retransmits: 1, ..none }), "a handshake that nobody answers");
+    for failed in [
+        refused(),
+        Totals { timed_out: 1, ..none },
+        Totals { unreachable: 1, ..none },
+        Totals { abandoned: 1, ..none },
+    ] {
+        assert!(!remembered(failed), "{failed:?}");
+    }
+}

@@ -1,0 +1,111 @@
+//! What happened as lines of JSON (docs/formats/trace.md).
+
+use std::io::{self, Write};
+
+use portolan_flow::{RECORD_VERSION, Record, Totals, TrafficRecord};
+use portolan_trace::Attach;
+use serde::{Serialize, Serializer};
+
+use super::{summary::Interval, watch::Watch};
+use crate::print::json;
+
+/// The method, as each summary names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Method {
+    pub method: &'static str,
+    pub attach: Option<Attach>,
+}
+
+impl Method {
+    /// The one at work.
+    pub fn of(watch: &dyn Watch) -> Self {
+        Self { method: watch.method(), attach: watch.attach() }
+    }
+}
+
+#[derive(Serialize)]
+struct Edge {
+    r#type: &'static str,
+    time_ms: u64,
+    interval_ms: u64,
+    #[serde(flatten)]
+    record: Record,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    r#type: &'static str,
+    version: u32,
+    time_ms: u64,
+    interval_ms: u64,
+    method: &'static str,
+    attach: Option<&'static str>,
+    edges: usize,
+    edges_listed: usize,
+    listeners: usize,
+    connections: u64,
+    totals: TrafficRecord,
+    #[serde(serialize_with = "overflow")]
+    overflow: Totals,
+    #[serde(serialize_with = "by_reason")]
+    losses: &'a [(&'static str, u64)],
+}
+
+/// The names of [`Totals::counts`], in its order.
+const COUNTS: [&str; 15] = [
+    "opened",
+    "closed",
+    "resets",
+    "refused",
+    "timed_out",
+    "unreachable",
+    "abandoned",
+    "bytes_sent",
+    "bytes_received",
+    "datagrams_sent",
+    "datagrams_received",
+    "retransmits",
+    "rtt_us_sum",
+    "rtt_samples",
+    "duration_us_sum",
+];
+
+fn overflow<S: Serializer>(totals: &Totals, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(COUNTS.into_iter().zip(totals.counts()))
+}
+
+fn by_reason<S: Serializer>(
+    losses: &[(&'static str, u64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(losses.iter().copied())
+}
+
+/// Writes a line per edge that is shown, and one for the interval.
+pub fn write(interval: &Interval, method: Method, out: &mut impl Write) -> io::Result<()> {
+    let summary = &interval.summary;
+    let (time_ms, interval_ms) = (summary.time_ms, summary.interval_ms);
+    for flow in &interval.flows {
+        let record = Record::from(flow);
+        json::line(&Edge { r#type: "edge", time_ms, interval_ms, record }, out)?;
+    }
+    let summary = Summary {
+        r#type: "summary",
+        version: RECORD_VERSION,
+        time_ms,
+        interval_ms,
+        method: method.method,
+        attach: method.attach.map(Attach::name),
+        edges: summary.edges,
+        edges_listed: interval.flows.len(),
+        listeners: summary.listeners,
+        connections: summary.up,
+        totals: summary.traffic.as_ref().map(TrafficRecord::from).unwrap_or_default(),
+        overflow: summary.overflow,
+        losses: &summary.losses,
+    };
+    json::line(&summary, out)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Edges for the tests.
+
+use std::{net::IpAddr, sync::Arc};
+
+use clap::Parser;
+use portolan_flow::{
+    Counters, End, Flow, Namespace, Owner, Pids, Process, Totals, Traffic, Transport,
+};
+
+use super::{TraceArgs, config::Config};
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    args: TraceArgs,
+}
+
+/// The flags on a command line.
+pub fn args(line: &str) -> Result<TraceArgs, clap::Error> {
+    let words = std::iter::once("trace").chain(line.split_whitespace());
+    Line::try_parse_from(words).map(|line| line.args)
+}
+
+/// What is meant by the flags on a command line.
+pub fn config(line: &str) -> Config {
+    let args = args(line).unwrap_or_else(|error| panic!("{error}"));
+    Config::check(&args).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A process in the host's network namespace.
+pub fn end(name: &str, address: [u8; 4]) -> End {
+    let process = Process { name: name.to_owned(), unit: None, container: None };
+    End {
+        address: IpAddr::from(address),
+        namespace: Some(Namespace::new(Namespace::HOST)),
+        owner: Owner::Process(Arc::new(process)),
+        pids: Pids::of(7),
+    }
+}
+
+/// An edge from a process to another, over which this went in a second.
+pub fn flow(client: &str, server: &str, server_port: u16, active: Totals) -> Flow {
+    let counters = Counters { connections: 2, ..Counters::default() };
+    Flow {
+        transport: Transport::Tcp,
+        server_port,
+        client: end(client, [10, 0, 0, 1]),
+        server: end(server, [10, 0, 0, 2]),
+        active: counters,
+        passive: Counters::default(),
+        traffic: Some(Box::new(Traffic { span_ms: 1000, active, passive: Totals::default() })),
+        guessed: false,
+    }
+}
+
+/// So many connections that came up and ended, with some bytes each.
+pub fn opened(count: u64) -> Totals {
+    Totals {
+        opened: count,
+        closed: count,
+        bytes_sent: 100 * count,
+        bytes_received: 2000 * count,
+        rtt_us_sum: 85 * count,
+        rtt_samples: count,
+        duration_us_sum: 1500 * count,
+        ..Totals::default()
+    }
+}
