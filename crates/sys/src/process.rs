@@ -33,3 +33,6 @@ pub fn read(pid: u32) -> Option<Facts> {
     };
     Some(Facts { comm, cmdline, cgroup })
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,14 +41,20 @@ static __always_inline void tell_opened(struct connection *known)
 	count(&known->edge, &more);
 }
 
+static __always_inline int is_connecting(struct connection *known)
+{
+	return !known->since_us && known->edge.side == ACTIVE;
+}
+
 /* In whatever context the last packet of the handshake came. */
 static __always_inline void connected(struct sock *sk, int before)
 {
 	struct connection *known;
 	struct tcp_sock *tp;
 
-	if (before == TCP_SYN_SENT) {
-		known = find((__u64)sk);
+	known = find((__u64)sk);
+	/* From SYN_RECV too, where both ends connect to each other (RFC 9293, 3.5). */
+	if (before == TCP_SYN_SENT || (known && is_connecting(known))) {
 		if (known && method == METHOD_AGGREGATE)
 			known->edge.other = GET(sk, __sk_common.skc_num);
 	} else {
@@ -76,13 +82,21 @@ static __always_inline void closing(struct sock *sk)
 		take_owner(known);
 }
 
+/* What becomes of ICMP's kinds of destination unreachable (icmp_err_convert of net/ipv4/icmp.c,
+ * tab_unreach of net/ipv6/icmp.c): EACCES is a firewall's, over IPv6. */
+static __always_inline int is_no_way(int error)
+{
+	return error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
+	       error == ENONET || error == EACCES;
+}
+
 static __always_inline void failed(struct totals *more, int error)
 {
 	if (error == ECONNREFUSED)
 		more->refused = 1;
 	else if (error == ETIMEDOUT)
 		more->timed_out = 1;
-	else if (error == EHOSTUNREACH || error == ENETUNREACH)
+	else if (is_no_way(error))
 		more->unreachable = 1;
 	else
 		more->abandoned = 1;
@@ -125,6 +139,7 @@ static __noinline int ended(struct sock *sk, int before)
 	struct totals more = {};
 	struct numbers now;
 	struct tcp_sock *tp;
+	__u64 since_us;
 	int error;
 
 	if (!known)
@@ -132,6 +147,9 @@ static __noinline int ended(struct sock *sk, int before)
 	tp = TCP(sk);
 	if (!tp)
 		return 0;
+	/* Before it is given away: the walk passes over who is not up, and may come before forget(). */
+	since_us = known->since_us;
+	known->since_us = 0;
 	error = GET(sk, sk_err);
 	READ_NUMBERS(&now, tp, GET);
 	/* Not the peer and no timer: whoever runs has closed it. */
@@ -139,7 +157,7 @@ static __noinline int ended(struct sock *sk, int before)
 		closing(sk);
 	take(known, &more, now.sent, now.received, now.retransmits);
 	more.pid = known->pid;
-	if (known->since_us) {
+	if (since_us) {
 		__u64 until = GET(tp, tcp_mstamp);
 
 		more.closed = 1;
@@ -147,8 +165,8 @@ static __noinline int ended(struct sock *sk, int before)
 			      before == TCP_FIN_WAIT1;
 		more.rtt_samples = now.rtt_us != 0;
 		more.rtt_us_sum = now.rtt_us;
-		if (until > known->since_us)
-			more.duration_us_sum = until - known->since_us;
+		if (until > since_us)
+			more.duration_us_sum = until - since_us;
 	} else {
 		more.opened = 0;
 		failed(&more, error);

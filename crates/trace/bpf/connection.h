@@ -137,6 +137,12 @@ static __always_inline struct connection *begin(__u64 socket)
 	return place;
 }
 
+/* The walk reads without a lock: it may have come between a number and what is to be subtracted. */
+static __always_inline __u64 beyond(__u64 to, __u64 counted)
+{
+	return COUNTED(to) > COUNTED(counted) ? COUNTED(to) - COUNTED(counted) : 0;
+}
+
 /* What has to be counted when the numbers have come to these; the record is given away. The walk
  * begins with the word that is given away first: what it has not seen there, it will not count. */
 static __always_inline void take(struct connection *known, struct totals *more, __u64 sent,
@@ -153,8 +159,8 @@ static __always_inline void take(struct connection *known, struct totals *more, 
 		known->sent = known->received = next;
 		return;
 	}
-	more->sent = sent - COUNTED(__sync_lock_test_and_set(&known->sent, next));
-	more->received = received - COUNTED(__sync_lock_test_and_set(&known->received, next));
+	more->sent = beyond(sent, __sync_lock_test_and_set(&known->sent, next));
+	more->received = beyond(received, __sync_lock_test_and_set(&known->received, next));
 	more->retransmits = retransmits - (__u32)rest;
 }
 

@@ -33,6 +33,21 @@ static __always_inline void adopt(struct tcp_sock *tp, struct sock *sk)
 	known->since_us = bpf_ktime_get_ns() / 1000;
 }
 
+/* Whether it comes up, and then all of it, is still to be told. */
+static __always_inline void await(struct sock *sk)
+{
+	struct connection *known;
+
+	if (find((__u64)sk))
+		return;
+	known = begin((__u64)sk);
+	if (!known)
+		return;
+	known->pid = 0;
+	no_owner(&known->edge);
+	read_edge(&known->edge, sk, ACTIVE);
+}
+
 /* Listeners come first (tcp_seq_start of net/ipv4/tcp_ipv4.c). */
 SEC("iter/tcp")
 int existing(struct bpf_iter__tcp *ctx)
@@ -51,6 +66,8 @@ int existing(struct bpf_iter__tcp *ctx)
 		add_listener(&at, (__u64)sk, 0);
 		break;
 	case TCP_SYN_SENT:
+		await(sk);
+		break;
 	case TCP_SYN_RECV:
 	case TCP_CLOSE:
 		/* Their events are still to come. */

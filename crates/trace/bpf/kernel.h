@@ -35,7 +35,7 @@ enum { AF_INET = 2, AF_INET6 = 10, IPPROTO_TCP = 6, IPPROTO_UDP = 17 };
 enum { SOCK_STREAM = 1, SOCK_DGRAM = 2 };
 /* uapi/asm-generic/errno.h */
 enum { ECONNABORTED = 103, ETIMEDOUT = 110, ECONNREFUSED = 111, EHOSTUNREACH = 113 };
-enum { ENETUNREACH = 101 };
+enum { ENETUNREACH = 101, EACCES = 13, ENONET = 64, EHOSTDOWN = 112 };
 /* include/net/sock.h: a bit of sk_flags that tcp_fin() sets, and of sk_userlocks that bind() to a
  * port of one's own choice does. */
 enum { SOCK_DONE = 1, SOCK_BINDPORT_LOCK = 8 };

@@ -16,12 +16,13 @@ static __always_inline int advance(__u64 *counted, __u64 before, __u64 to, __u64
 {
 	__u64 next = GENERATION(before) | COUNTED(to);
 
-	if (next == before)
+	*moved = beyond(to, before);
+	if (!*moved)
 		return 1;
-	if (__sync_val_compare_and_swap(counted, before, next) != before)
-		return 0;
-	*moved = COUNTED(next) - COUNTED(before);
-	return 1;
+	if (__sync_val_compare_and_swap(counted, before, next) == before)
+		return 1;
+	*moved = 0;
+	return 0;
 }
 
 /* Closed, and nobody said so: an event was lost. Twice in a row, for the first event of a

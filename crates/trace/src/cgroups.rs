@@ -41,3 +41,6 @@ fn search(directory: &Path, path: &str, depth: usize, found: &mut HashMap<u64, S
         found.insert(entry.ino(), inside);
     }
 }
+
+#[cfg(test)]
+mod tests;

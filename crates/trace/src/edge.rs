@@ -144,3 +144,6 @@ pub fn word(bytes: &[u8], at: usize) -> u32 {
 fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
+
+#[cfg(test)]
+mod tests;

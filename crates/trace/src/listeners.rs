@@ -79,3 +79,6 @@ impl Listeners {
         at(address).or_else(|| any.into_iter().find_map(at))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,3 +92,6 @@ impl Losses {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests;

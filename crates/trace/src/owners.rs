@@ -61,3 +61,6 @@ impl Owners {
         self.groups.get(&id).map(String::as_str)
     }
 }
+
+#[cfg(test)]
+mod tests;
