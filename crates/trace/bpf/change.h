@@ -14,36 +14,44 @@ static __always_inline void take_owner(struct connection *known)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 
-	read_owner(task, known->edge.name, &known->edge.cgroup, &known->pid);
+	read_owner(task, known->name, &known->cgroup, &known->pid);
 }
 
-/* connect(): the process is the one that runs. The kernel has chosen the source address, and of the
- * ports only the one that matters is known. */
+/* connect(): the process is the one that runs. */
 static __always_inline void connecting(struct sock *sk)
 {
 	struct connection *known = begin((__u64)sk);
 
 	if (!known)
 		return;
-	known->pid = 0;
-	no_owner(&known->edge);
-	read_edge(&known->edge, sk, ACTIVE);
+	known->side = ACTIVE;
 	take_owner(known);
 }
 
-static __always_inline void tell_opened(struct connection *known)
+static __noinline int tell_opened(struct connection *known, struct sock *sk)
 {
-	struct totals more = { .opened = 1, .pid = known->pid };
+	struct totals more = { .opened = 1 };
+	struct edge edge = {};
+	struct tcp_sock *tp;
 
-	if (method != METHOD_STREAM)
-		return;
+	if (!known || !sk)
+		return 0;
+	tp = TCP(sk);
+	if (!tp)
+		return 0;
+	read_edge(&edge, sk, tp, known->side);
+	keep_edge(known, &edge);
+	name_edge(&edge, known);
+	more.pid = known->pid;
+	known->sent = known->received = known->rest;
 	known->rest |= OPENED;
-	count(&known->edge, &more);
+	count(&edge, &more);
+	return 0;
 }
 
 static __always_inline int is_connecting(struct connection *known)
 {
-	return !known->since_us && known->edge.side == ACTIVE;
+	return !known->since_us && known->side == ACTIVE;
 }
 
 /* In whatever context the last packet of the handshake came. */
@@ -54,22 +62,17 @@ static __always_inline void connected(struct sock *sk, int before)
 
 	known = find((__u64)sk);
 	/* From SYN_RECV too, where both ends connect to each other (RFC 9293, 3.5). */
-	if (before == TCP_SYN_SENT || (known && is_connecting(known))) {
-		if (known && method == METHOD_AGGREGATE)
-			known->edge.other = GET(sk, __sk_common.skc_num);
-	} else {
+	if (before != TCP_SYN_SENT && !(known && is_connecting(known))) {
 		known = begin((__u64)sk);
-		if (known) {
-			known->pid = 0;
-			no_owner(&known->edge);
-			read_edge(&known->edge, sk, PASSIVE);
-		}
+		if (known)
+			known->side = PASSIVE;
 	}
 	tp = TCP(sk);
 	if (!known || !tp)
 		return;
 	known->since_us = GET(tp, tcp_mstamp);
-	tell_opened(known);
+	if (method == METHOD_STREAM)
+		tell_opened(known, sk);
 }
 
 /* The state follows from close() or shutdown(): the holder of an accepted connection shows itself.
@@ -78,7 +81,7 @@ static __always_inline void closing(struct sock *sk)
 {
 	struct connection *known = find((__u64)sk);
 
-	if (known && !known->edge.name[0] && !(known->rest & OPENED))
+	if (known && !known->name[0] && !(known->rest & OPENED))
 		take_owner(known);
 }
 
@@ -115,7 +118,7 @@ static __noinline int untracked(struct sock *sk, int before)
 	if (!tp)
 		return 0;
 	LOSE(untracked);
-	read_edge(&edge, sk, before == TCP_SYN_SENT || !is_listening(sk) ? ACTIVE : PASSIVE);
+	read_edge(&edge, sk, tp, before == TCP_SYN_SENT || !is_listening(sk, tp) ? ACTIVE : PASSIVE);
 	edge.guessed = before != TCP_SYN_SENT;
 	READ_NUMBERS(&now, tp, GET);
 	if (before == TCP_SYN_SENT) {
@@ -137,6 +140,7 @@ static __noinline int ended(struct sock *sk, int before)
 {
 	struct connection *known = sk ? find((__u64)sk) : 0;
 	struct totals more = {};
+	struct edge edge = {};
 	struct numbers now;
 	struct tcp_sock *tp;
 	__u64 since_us;
@@ -171,8 +175,10 @@ static __noinline int ended(struct sock *sk, int before)
 		more.opened = 0;
 		failed(&more, error);
 	}
-	count(&known->edge, &more);
+	read_edge(&edge, sk, tp, known->side);
+	name_edge(&edge, known);
 	forget(known, (__u64)sk);
+	count(&edge, &more);
 	return 1;
 }
 

@@ -4,7 +4,7 @@
  * of its traffic has been counted already.
  *
  * The records lie in an array, each at a place that follows from the address of its socket, so that
- * a short connection costs no allocation and no lock. What finds its place taken is parked in a hash
+ * a short connection costs one cache line, no allocation and no lock. What finds its place taken is parked in a hash
  * map. Three writers meet at a record: the events of its socket, which come one at a time, the
  * walk (walk.h), and the search for owners. An event gives a record away by changing its
  * generation; whoever wants to count what moved must exchange the number that he went by, and has
@@ -17,23 +17,34 @@
 
 struct connection {
 	__u64 socket; /* address; 0: nobody is here */
+	__u64 since_us; /* 0: not up yet */
 	/* The generation in the upper 16 bits; what has been counted in the lower 48. */
+	__u64 rest; /* retransmits in 32 bits, and OPENED */
+	__u64 cgroup;
+	char name[16];
+	__u32 pid;
+	__u8 side;
+	__u8 suspect; /* the last walk found its socket closed */
+	__u8 zero[10];
+	/* The rest is for connections that a walk has met. */
 	__u64 sent;
 	__u64 received;
-	__u64 rest; /* retransmits in 32 bits, and OPENED */
-	__u64 since_us; /* 0: not up yet */
-	__u32 pid;
-	__u32 suspect; /* the last walk found its socket closed */
-	struct edge edge;
-	__u64 zero;
+	__be32 local[4];
+	__be32 remote[4];
+	__u32 netns;
+	__u16 port;
+	__u16 other;
+	__u64 zeros;
 };
 
 _Static_assert(sizeof(struct connection) == 128, "two cache lines");
+_Static_assert(__builtin_offsetof(struct connection, sent) == 64, "two cache lines");
 
 #define GENERATION_SHIFT 48
 #define COUNTED(word) ((word) & ((1ULL << GENERATION_SHIFT) - 1))
 #define GENERATION(word) ((word) >> GENERATION_SHIFT << GENERATION_SHIFT)
 #define NEXT_GENERATION(word) (GENERATION(word) + (1ULL << GENERATION_SHIFT))
+/* Counted as opened; what a walk goes by is there. */
 #define OPENED (1ULL << 32)
 
 /* Such an array begins at a page, so that a record lies in two cache lines and not in three. */
@@ -105,7 +116,7 @@ static __noinline struct connection *park(__u64 socket)
 	struct connection fresh = { .socket = socket };
 
 	/* A stale walk must not take it for the one whose memory it gets. */
-	fresh.sent = fresh.received = fresh.rest = (__u64)bpf_get_prandom_u32() << GENERATION_SHIFT;
+	fresh.rest = (__u64)bpf_get_prandom_u32() << GENERATION_SHIFT;
 	__sync_fetch_and_add(&parked_count, 1);
 	if (bpf_map_update_elem(&parked, &socket, &fresh, BPF_NOEXIST)) {
 		__sync_fetch_and_sub(&parked_count, 1);
@@ -115,11 +126,10 @@ static __noinline struct connection *park(__u64 socket)
 	return bpf_map_lookup_elem(&parked, &socket);
 }
 
-/* A record for a connection that begins; its edge and its times are still the last one's. */
+/* A record for a connection that begins, of which nothing is known. */
 static __always_inline struct connection *begin(__u64 socket)
 {
 	struct connection *place = place_of(socket);
-	__u64 word;
 
 	if (parked_count)
 		forget_stale(socket);
@@ -128,12 +138,12 @@ static __always_inline struct connection *begin(__u64 socket)
 	if (place->socket == socket) {
 		LOSE(stale);
 		place->since_us = 0;
-		word = NEXT_GENERATION(place->sent);
-		place->sent = place->received = place->rest = word;
+		place->rest = NEXT_GENERATION(place->rest);
 	} else if (place->socket || __sync_val_compare_and_swap(&place->socket, 0, socket)) {
 		return park(socket);
 	}
-	place->suspect = 0;
+	((__u64 *)place->name)[0] = ((__u64 *)place->name)[1] = place->cgroup = 0;
+	place->pid = place->suspect = 0;
 	return place;
 }
 
@@ -141,6 +151,26 @@ static __always_inline struct connection *begin(__u64 socket)
 static __always_inline __u64 beyond(__u64 to, __u64 counted)
 {
 	return COUNTED(to) > COUNTED(counted) ? COUNTED(to) - COUNTED(counted) : 0;
+}
+
+/* For walks to come. */
+static __always_inline void keep_edge(struct connection *known, const struct edge *edge)
+{
+#pragma clang loop unroll(full)
+	for (int i = 0; i < 4; i++) {
+		known->local[i] = edge->local[i];
+		known->remote[i] = edge->remote[i];
+	}
+	known->netns = edge->netns;
+	known->port = edge->port;
+	known->other = edge->other;
+}
+
+static __always_inline void name_edge(struct edge *edge, const struct connection *known)
+{
+	edge->cgroup = known->cgroup;
+	((__u64 *)edge->name)[0] = ((__u64 *)known->name)[0];
+	((__u64 *)edge->name)[1] = ((__u64 *)known->name)[1];
 }
 
 /* What has to be counted when the numbers have come to these; the record is given away. The walk
@@ -156,7 +186,6 @@ static __always_inline void take(struct connection *known, struct totals *more, 
 		more->sent = sent;
 		more->received = received;
 		more->retransmits = retransmits;
-		known->sent = known->received = next;
 		return;
 	}
 	more->sent = beyond(sent, __sync_lock_test_and_set(&known->sent, next));

@@ -70,22 +70,22 @@ static __always_inline void add(struct totals *sum, const struct totals *more)
 {
 	ADD(opened);
 	ADD(closed);
+	ADD(sent);
+	ADD(received);
+	ADD(rtt_us_sum);
+	ADD(rtt_samples);
+	ADD(duration_us_sum);
+	if (more->pid && more->pid != sum->pid)
+		sum->pid = more->pid;
 	ADD(resets);
 	ADD(refused);
 	ADD(timed_out);
 	ADD(unreachable);
 	ADD(abandoned);
-	ADD(sent);
-	ADD(received);
 	ADD(datagrams_sent);
 	ADD(datagrams_received);
 	ADD(retransmits);
-	ADD(rtt_us_sum);
-	ADD(rtt_samples);
-	ADD(duration_us_sum);
 	ADD(up);
-	if (more->pid)
-		sum->pid = more->pid;
 }
 
 static __noinline int add_to_overflow(struct totals *more, __u32 current)

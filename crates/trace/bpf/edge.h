@@ -33,30 +33,33 @@ _Static_assert(__builtin_offsetof(struct edge, netns) == 56, "src/edge.rs");
 _Static_assert(__builtin_offsetof(struct edge, port) == 60, "src/edge.rs");
 _Static_assert(__builtin_offsetof(struct edge, side) == 64, "src/edge.rs");
 
-/* In the order of portolan_flow::Totals, and what belongs to a reading. */
+/* What most connections count comes first and fits one cache line: processors hand it to each
+ * other. */
 struct totals {
 	__u64 opened;
 	__u64 closed;
+	__u64 sent;
+	__u64 received;
+	__u64 rtt_us_sum;
+	__u64 rtt_samples;
+	__u64 duration_us_sum;
+	__u32 pid; /* of a process that was there */
+	__u32 zero;
 	__u64 resets;
 	__u64 refused;
 	__u64 timed_out;
 	__u64 unreachable;
 	__u64 abandoned;
-	__u64 sent;
-	__u64 received;
 	__u64 datagrams_sent;
 	__u64 datagrams_received;
 	__u64 retransmits;
-	__u64 rtt_us_sum;
-	__u64 rtt_samples;
-	__u64 duration_us_sum;
 	__u64 up; /* connections that the walk met */
-	__u32 pid; /* of a process that was there */
-	__u32 zero;
 };
 
 #define TOTALS_BYTES 136
 _Static_assert(sizeof(struct totals) == TOTALS_BYTES, "src/edge.rs");
+_Static_assert(__builtin_offsetof(struct totals, pid) == 56, "src/edge.rs");
+_Static_assert(__builtin_offsetof(struct totals, resets) == 64, "src/edge.rs");
 
 /* An event of the method `stream`. */
 struct event {

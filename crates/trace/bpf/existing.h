@@ -16,6 +16,7 @@
 static __always_inline void adopt(struct tcp_sock *tp, struct sock *sk)
 {
 	struct connection *known;
+	struct edge edge = {};
 	struct numbers now;
 
 	if (find((__u64)sk))
@@ -24,11 +25,11 @@ static __always_inline void adopt(struct tcp_sock *tp, struct sock *sk)
 	if (!known)
 		return;
 	READ_NUMBERS(&now, tp, GET);
-	known->pid = 0;
-	no_owner(&known->edge);
-	read_edge(&known->edge, sk, is_listening(sk) ? PASSIVE : ACTIVE);
-	known->sent |= COUNTED(now.sent);
-	known->received |= COUNTED(now.received);
+	known->side = is_listening(sk, tp) ? PASSIVE : ACTIVE;
+	read_edge(&edge, sk, tp, known->side);
+	keep_edge(known, &edge);
+	known->sent = GENERATION(known->rest) | COUNTED(now.sent);
+	known->received = GENERATION(known->rest) | COUNTED(now.received);
 	known->rest |= now.retransmits | OPENED;
 	known->since_us = bpf_ktime_get_ns() / 1000;
 }
@@ -41,11 +42,8 @@ static __always_inline void await(struct sock *sk)
 	if (find((__u64)sk))
 		return;
 	known = begin((__u64)sk);
-	if (!known)
-		return;
-	known->pid = 0;
-	no_owner(&known->edge);
-	read_edge(&known->edge, sk, ACTIVE);
+	if (known)
+		known->side = ACTIVE;
 }
 
 /* Listeners come first (tcp_seq_start of net/ipv4/tcp_ipv4.c). */
@@ -62,7 +60,7 @@ int existing(struct bpf_iter__tcp *ctx)
 	sk = &tp->inet_conn.icsk_inet.sk;
 	switch (sk->__sk_common.skc_state) {
 	case TCP_LISTEN:
-		listening_of(&at, sk);
+		listening_of(&at, sk, sk->__sk_common.skc_num);
 		add_listener(&at, (__u64)sk, 0);
 		break;
 	case TCP_SYN_SENT:
@@ -125,8 +123,8 @@ int owners(struct bpf_iter__task_file *ctx)
 		return 0;
 	}
 	known = find(address);
-	if (known && !known->edge.name[0])
-		read_owner(task, known->edge.name, &known->edge.cgroup, &known->pid);
+	if (known && !known->name[0])
+		read_owner(task, known->name, &known->cgroup, &known->pid);
 	at = bpf_map_lookup_elem(&listening_sockets, &address);
 	if (at) {
 		struct listener *listener = bpf_map_lookup_elem(&listeners, at);

@@ -33,11 +33,11 @@ static __always_inline int is_ready(void)
 	return told && told->ready;
 }
 
-static __always_inline void listening_of(struct listening *at, struct sock *sk)
+static __always_inline void listening_of(struct listening *at, struct sock *sk, __u16 port)
 {
 	read_local(at->address, sk);
 	at->netns = netns_of(sk);
-	at->port = GET(sk, __sk_common.skc_num);
+	at->port = port;
 	at->transport = IPPROTO_TCP;
 	at->zero = 0;
 }
@@ -64,7 +64,7 @@ static __always_inline void listens(struct sock *sk)
 {
 	struct listening at;
 
-	listening_of(&at, sk);
+	listening_of(&at, sk, GET(sk, __sk_common.skc_num));
 	add_listener(&at, (__u64)sk, (void *)bpf_get_current_task_btf());
 }
 
@@ -85,11 +85,11 @@ static __always_inline void listens_no_more(struct sock *sk)
 }
 
 /* Whether its port listens at its address, or at all. */
-static __always_inline int is_listening(struct sock *sk)
+static __always_inline int is_listening(struct sock *sk, struct tcp_sock *tp)
 {
 	struct listening at;
 
-	listening_of(&at, sk);
+	listening_of(&at, sk, __builtin_bswap16(GET(tp, inet_conn.icsk_inet.inet_sport)));
 	if (!at.port)
 		return 0;
 	if (bpf_map_lookup_elem(&listeners, &at))

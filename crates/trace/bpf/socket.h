@@ -45,12 +45,28 @@ static __always_inline void read_v4(__be32 *into, __be32 address)
 	into[3] = address;
 }
 
-#define READ_V6(into, from, field)                                                           \
-	do {                                                                                 \
-		(into)[0] = GET(from, field.in6_u.u6_addr32[0]);                             \
-		(into)[1] = GET(from, field.in6_u.u6_addr32[1]);                             \
-		(into)[2] = GET(from, field.in6_u.u6_addr32[2]);                             \
-		(into)[3] = GET(from, field.in6_u.u6_addr32[3]);                             \
+#define READ_V6(into, from, field, READ)                                      \
+	do {                                                                  \
+		(into)[0] = READ(from, field.in6_u.u6_addr32[0]);             \
+		(into)[1] = READ(from, field.in6_u.u6_addr32[1]);             \
+		(into)[2] = READ(from, field.in6_u.u6_addr32[2]);             \
+		(into)[3] = READ(from, field.in6_u.u6_addr32[3]);             \
+	} while (0)
+
+#define READ_LOCAL(into, sk, READ)                                            \
+	do {                                                                  \
+		if (READ(sk, __sk_common.skc_family) == AF_INET)              \
+			read_v4(into, READ(sk, __sk_common.skc_rcv_saddr));   \
+		else                                                          \
+			READ_V6(into, sk, __sk_common.skc_v6_rcv_saddr, READ); \
+	} while (0)
+
+#define READ_REMOTE(into, sk, READ)                                           \
+	do {                                                                  \
+		if (READ(sk, __sk_common.skc_family) == AF_INET)              \
+			read_v4(into, READ(sk, __sk_common.skc_daddr));       \
+		else                                                          \
+			READ_V6(into, sk, __sk_common.skc_v6_daddr, READ);    \
 	} while (0)
 
 static __always_inline __u32 netns_of(struct sock *sk)
@@ -60,36 +76,41 @@ static __always_inline __u32 netns_of(struct sock *sk)
 
 static __always_inline void read_local(__be32 *into, struct sock *sk)
 {
-	if (GET(sk, __sk_common.skc_family) == AF_INET)
-		read_v4(into, GET(sk, __sk_common.skc_rcv_saddr));
-	else
-		READ_V6(into, sk, __sk_common.skc_v6_rcv_saddr);
+	READ_LOCAL(into, sk, GET);
 }
 
-/* All but the process. */
-static __always_inline void read_edge(struct edge *edge, struct sock *sk, __u8 side)
+static __always_inline void set_ports(struct edge *edge, __be16 local, __be16 remote, __u8 side)
 {
-	__u16 local = GET(sk, __sk_common.skc_num);
-	__u16 remote = __builtin_bswap16(GET(sk, __sk_common.skc_dport));
+	__u16 here = __builtin_bswap16(local), there = __builtin_bswap16(remote);
 
-	read_local(edge->local, sk);
-	if (GET(sk, __sk_common.skc_family) == AF_INET)
-		read_v4(edge->remote, GET(sk, __sk_common.skc_daddr));
-	else
-		READ_V6(edge->remote, sk, __sk_common.skc_v6_daddr);
-	edge->netns = netns_of(sk);
-	edge->port = side == ACTIVE ? remote : local;
-	edge->other = 0;
+	edge->port = side == ACTIVE ? there : here;
 	if (method == METHOD_AGGREGATE)
-		edge->other = side == ACTIVE ? local : remote;
+		edge->other = side == ACTIVE ? here : there;
 	edge->side = side;
 	edge->transport = IPPROTO_TCP;
-	edge->guessed = 0;
 }
 
-static __always_inline void no_owner(struct edge *edge)
+/* All but the process, of a connection or what would have been one. The local port is read where it
+ * stays when the kernel has given it up (inet_put_port). */
+static __always_inline void read_edge(struct edge *edge, struct sock *sk, struct tcp_sock *tp,
+				      __u8 side)
 {
-	((__u64 *)edge->name)[0] = ((__u64 *)edge->name)[1] = edge->cgroup = 0;
+	READ_LOCAL(edge->local, sk, GET);
+	READ_REMOTE(edge->remote, sk, GET);
+	edge->netns = netns_of(sk);
+	set_ports(edge, GET(tp, inet_conn.icsk_inet.inet_sport), GET(sk, __sk_common.skc_dport),
+		  side);
+}
+
+/* The same where nothing is trusted. */
+static __always_inline void read_edge_by_probe(struct edge *edge, struct sock *sk,
+					       struct tcp_sock *tp, __u8 side)
+{
+	READ_LOCAL(edge->local, sk, BPF_CORE_READ);
+	READ_REMOTE(edge->remote, sk, BPF_CORE_READ);
+	edge->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	set_ports(edge, BPF_CORE_READ(tp, inet_conn.icsk_inet.inet_sport),
+		  BPF_CORE_READ(sk, __sk_common.skc_dport), side);
 }
 
 /* The same of the process that runs, where nothing is trusted. */

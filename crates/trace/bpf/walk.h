@@ -16,13 +16,12 @@ static __always_inline int advance(__u64 *counted, __u64 before, __u64 to, __u64
 {
 	__u64 next = GENERATION(before) | COUNTED(to);
 
-	*moved = beyond(to, before);
-	if (!*moved)
+	if (next == before)
 		return 1;
-	if (__sync_val_compare_and_swap(counted, before, next) == before)
-		return 1;
-	*moved = 0;
-	return 0;
+	if (__sync_val_compare_and_swap(counted, before, next) != before)
+		return 0;
+	*moved = COUNTED(next) - COUNTED(before);
+	return 1;
 }
 
 /* Closed, and nobody said so: an event was lost. Twice in a row, for the first event of a
@@ -36,39 +35,80 @@ static __always_inline int is_stale(struct connection *known, struct tcp_sock *t
 	return known->suspect++ > 0;
 }
 
+static __always_inline void drop_stale(struct connection *known, __u64 socket, __u64 rest)
+{
+	__u64 next = NEXT_GENERATION(rest);
+
+	if (__sync_val_compare_and_swap(&known->rest, rest, next) != rest)
+		return;
+	known->sent = known->received = next;
+	forget(known, socket);
+	LOSE(stale);
+}
+
+/* Its addresses, which will not change. */
+static __always_inline void meet(struct connection *known, struct tcp_sock *tp)
+{
+	struct edge edge = {};
+
+	read_edge_by_probe(&edge, (struct sock *)tp, tp, known->side);
+	keep_edge(known, &edge);
+}
+
+static __always_inline void recall_edge(struct edge *edge, struct connection *known)
+{
+#pragma clang loop unroll(full)
+	for (int i = 0; i < 4; i++) {
+		edge->local[i] = known->local[i];
+		edge->remote[i] = known->remote[i];
+	}
+	edge->netns = known->netns;
+	edge->port = known->port;
+	edge->other = known->other;
+	edge->side = known->side;
+	edge->transport = IPPROTO_TCP;
+	name_edge(edge, known);
+}
+
+/* The first time, all that there is in the record but the word that claims it is written before the
+ * claim: nobody looks at it until then. */
 static __always_inline void visit(struct connection *known)
 {
-	__u64 socket = known->socket, sent = known->sent, received = known->received;
-	__u64 rest = known->rest, flags = 0;
+	__u64 socket = known->socket, rest = known->rest, flags = 0;
+	__u64 sent = known->sent, received = known->received;
 	struct tcp_sock *tp = (void *)socket;
 	struct totals more = {};
+	struct edge edge = {};
 	struct numbers now;
 
 	if (!socket)
 		return;
 	if (is_stale(known, tp)) {
-		if (__sync_val_compare_and_swap(&known->rest, rest, NEXT_GENERATION(rest)) == rest) {
-			known->received = known->sent = NEXT_GENERATION(rest);
-			forget(known, socket);
-			LOSE(stale);
-		}
+		drop_stale(known, socket, rest);
 		return;
 	}
 	if (!known->since_us)
 		return;
 	READ_NUMBERS(&now, tp, PROBE);
-	/* The word that an event gives away first. */
+	if (!(rest & OPENED)) {
+		meet(known, tp);
+		more.opened = 1;
+		more.sent = now.sent;
+		more.received = now.received;
+		known->sent = GENERATION(rest) | COUNTED(now.sent);
+		known->received = GENERATION(rest) | COUNTED(now.received);
+	}
 	if (known->socket != socket || !advance(&known->rest, rest, now.retransmits | OPENED, &flags))
 		return;
 	more.up = 1;
 	more.pid = known->pid;
-	more.opened = !(rest & OPENED);
 	more.retransmits = now.retransmits - (__u32)rest;
 	more.rtt_samples = now.rtt_us != 0;
 	more.rtt_us_sum = now.rtt_us;
-	if (advance(&known->sent, sent, now.sent, &more.sent))
+	if (rest & OPENED && advance(&known->sent, sent, now.sent, &more.sent))
 		advance(&known->received, received, now.received, &more.received);
-	count(&known->edge, &more);
+	recall_edge(&edge, known);
+	count(&edge, &more);
 }
 
 static long visit_place(__u32 at, void *unused)

@@ -103,9 +103,32 @@ impl Counted {
     /// Reads a value.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; TOTALS_BYTES] = bytes.first_chunk()?;
-        let mut counted = Self { up: long(bytes, 120), pid: word(bytes, 128), ..Self::default() };
-        for (at, count) in counted.totals.counts_mut().into_iter().enumerate() {
+        let mut counted = Self { up: long(bytes, 128), pid: word(bytes, 56), ..Self::default() };
+        let totals = &mut counted.totals;
+        let in_order = [
+            &mut totals.opened,
+            &mut totals.closed,
+            &mut totals.bytes_sent,
+            &mut totals.bytes_received,
+            &mut totals.rtt_us_sum,
+            &mut totals.rtt_samples,
+            &mut totals.duration_us_sum,
+        ];
+        let behind = [
+            &mut totals.resets,
+            &mut totals.refused,
+            &mut totals.timed_out,
+            &mut totals.unreachable,
+            &mut totals.abandoned,
+            &mut totals.datagrams_sent,
+            &mut totals.datagrams_received,
+            &mut totals.retransmits,
+        ];
+        for (at, count) in in_order.into_iter().enumerate() {
             *count = long(bytes, 8 * at);
+        }
+        for (at, count) in behind.into_iter().enumerate() {
+            *count = long(bytes, 64 + 8 * at);
         }
         Some(counted)
     }

@@ -16,6 +16,9 @@ use crate::{
 const LISTENING_BYTES: usize = 24;
 const LISTENER_BYTES: usize = 32;
 
+/// So many ports are remembered that listen no more; then it begins anew.
+const GONE_MAX: usize = 4096;
+
 /// Who listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
@@ -36,17 +39,23 @@ pub struct Listening {
 pub struct Listeners {
     batches: Batches,
     all: HashMap<Listening, Listener>,
+    /// Who listened before: connections outlive listeners, and end with them where a process does.
+    gone: HashMap<Listening, Listener>,
 }
 
 impl Listeners {
     pub fn new() -> Self {
-        Self { batches: Batches::new(LISTENING_BYTES, LISTENER_BYTES), all: HashMap::new() }
+        let batches = Batches::new(LISTENING_BYTES, LISTENER_BYTES);
+        Self { batches, all: HashMap::new(), gone: HashMap::new() }
     }
 
     /// Reads them again.
     pub fn read(&mut self, object: &Object) -> Result<(), Error> {
-        let Self { batches, all } = self;
-        all.clear();
+        let Self { batches, all, gone } = self;
+        if gone.len() > GONE_MAX {
+            gone.clear();
+        }
+        gone.extend(all.drain());
         let read = batches.read(map(object, "listeners").as_fd(), &mut |key, value| {
             let at = Listening {
                 netns: word(key, 16),
@@ -69,14 +78,16 @@ impl Listeners {
     }
 
     /// Who accepts what comes to an address and a port: whoever listens there, else at all
-    /// addresses.
+    /// addresses, else whoever did.
     pub fn accepting(&self, netns: u32, address: IpAddr, port: u16) -> Option<&Listener> {
         let any = match address {
             IpAddr::V4(_) => [IpAddr::from([0; 4]), IpAddr::from([0; 16])],
             IpAddr::V6(_) => [IpAddr::from([0; 16]); 2],
         };
-        let at = |address| self.all.get(&Listening { netns, port, address });
-        at(address).or_else(|| any.into_iter().find_map(at))
+        let places = [address].into_iter().chain(any);
+        let places = places.map(|address| Listening { netns, port, address });
+        let mut all = [&self.all, &self.gone].into_iter();
+        all.find_map(|known| places.clone().find_map(|at| known.get(&at)))
     }
 }
 

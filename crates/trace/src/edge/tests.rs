@@ -40,14 +40,31 @@ fn what_no_program_writes_is_no_key() {
 
 #[test]
 fn a_value_has_its_counts_in_order() {
-    let mut bytes: Vec<u8> = (1..=16_u64).flat_map(u64::to_ne_bytes).collect();
-    bytes.extend(99_u32.to_ne_bytes());
-    bytes.extend([0; 4]);
+    // 8 is the process and what fills up its word.
+    let mut bytes: Vec<u8> = (1..=17_u64).flat_map(u64::to_ne_bytes).collect();
+    bytes[56..60].copy_from_slice(&99_u32.to_ne_bytes());
     let mut counted = Counted::read(&bytes).expect("it is whole");
-    assert_eq!(counted.totals.counts(), std::array::from_fn(|at| at as u64 + 1));
-    assert_eq!((counted.up, counted.pid), (16, 99));
+    let expected = Totals {
+        opened: 1,
+        closed: 2,
+        bytes_sent: 3,
+        bytes_received: 4,
+        rtt_us_sum: 5,
+        rtt_samples: 6,
+        duration_us_sum: 7,
+        resets: 9,
+        refused: 10,
+        timed_out: 11,
+        unreachable: 12,
+        abandoned: 13,
+        datagrams_sent: 14,
+        datagrams_received: 15,
+        retransmits: 16,
+    };
+    assert_eq!(counted.totals, expected);
+    assert_eq!((counted.up, counted.pid), (17, 99));
     counted.add(&Counted { up: 4, ..Counted::default() });
-    assert_eq!((counted.up, counted.pid), (20, 99), "no process is no news");
+    assert_eq!((counted.up, counted.pid), (21, 99), "no process is no news");
     assert_eq!(Counted::read(&bytes[1..]), None);
 }
 
