@@ -1,21 +1,22 @@
 //! A tracer under load: what both ends of the load generator did is what was counted.
 
 use std::{
-    collections::BTreeSet,
+    fs,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use portolan_e2e::{
     World,
-    traced::{Half, Side, Traced, timeless},
+    traced::{Side, Traced},
 };
 use portolan_flow::{Totals, Transport};
 use portolan_load::{
     Client, ClientOptions, Close, Mode, Server, ServerOptions, ServerSummary, Summary, Transports,
 };
+use portolan_trace::TraceOptions;
 
 /// How often a reading is taken under load.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -26,37 +27,29 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn server(listen: Vec<SocketAddr>, transports: Transports, response_bytes: u32) -> Server {
-    let options =
-        ServerOptions { listen, transports, response_bytes, threads: 1, ..Default::default() };
+fn server(listen: Vec<SocketAddr>, transports: Transports, client: &ClientOptions) -> Server {
+    let ClientOptions { request_bytes, response_bytes, .. } = *client;
+    let options = ServerOptions { listen, transports, request_bytes, response_bytes, threads: 1 };
     Server::start(&options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Generates the load in a world of its own while a tracer is read.
-fn load(
-    transports: Transports,
-    options: ClientOptions,
-    traced: &mut Option<Traced>,
-) -> (Summary, ServerSummary) {
-    let world = World::new();
-    world.host.enter(|| {
-        let listen: Vec<SocketAddr> =
-            ["127.0.0.1:7000", "[::1]:7001"].map(|address| address.parse().expect("valid")).into();
-        let server = server(listen.clone(), transports, options.response_bytes);
-        let mut tracer = Traced::open();
-        let client = Client::start(&ClientOptions { targets: listen, ..options })
-            .unwrap_or_else(|error| panic!("{error}"));
-        let waiter = thread::spawn(|| client.wait());
-        while !waiter.is_finished() {
-            thread::sleep(INTERVAL);
-            tracer.read();
-        }
-        let client = waiter.join().expect("it does not panic").expect("it can go on");
-        let server = server.stop().expect("it can go on");
-        tracer.read();
-        *traced = Some(tracer);
-        (client, server)
-    })
+/// Generates the load in this thread's namespace while a tracer is read.
+fn under_load(transports: Transports, options: ClientOptions) -> (Summary, ServerSummary, Traced) {
+    let listen: Vec<SocketAddr> =
+        ["127.0.0.1:7000", "[::1]:7001"].map(|address| address.parse().expect("valid")).into();
+    let server = server(listen.clone(), transports, &options);
+    let mut traced = Traced::open();
+    let client = Client::start(&ClientOptions { targets: listen, ..options })
+        .unwrap_or_else(|error| panic!("{error}"));
+    let waiter = thread::spawn(|| client.wait());
+    while !waiter.is_finished() {
+        thread::sleep(INTERVAL);
+        traced.read();
+    }
+    let client = waiter.join().expect("it does not panic").expect("it can go on");
+    let server = server.stop().expect("it can go on");
+    traced.read();
+    (client, server, traced)
 }
 
 fn report(what: &str, client: &Summary, traced: &Traced) {
@@ -89,9 +82,8 @@ fn short_lived_connections_as_fast_as_they_go() {
             close,
             ..ClientOptions::default()
         };
-        let mut traced = None;
-        let (client, server) = load(Transports::Tcp, options, &mut traced);
-        let traced = traced.expect("it was open");
+        let world = World::new();
+        let (client, server, traced) = world.host.enter(|| under_load(Transports::Tcp, options));
         report(&format!("connections, ended by {close:?}"), &client, &traced);
         let lost = traced.losses;
         let untold = lost.missed + lost.untracked + lost.no_room + lost.stale;
@@ -116,4 +108,141 @@ fn short_lived_connections_as_fast_as_they_go() {
             assert!(active.abandoned <= client.source_ports_skipped + mine.connects_given_up);
         }
     }
+}
+
+/// Datagrams that were dropped for want of room in a socket's queue, in this namespace.
+fn dropped() -> u64 {
+    let sum = |file: &str, name: &str| {
+        let text =
+            fs::read_to_string(format!("/proc/thread-self/net/{file}")).expect("it is there");
+        let mut lines = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
+        let found = lines.find_map(|(word, number)| (word == name).then(|| number.trim()));
+        found.expect("it is counted").parse::<u64>().expect("a number")
+    };
+    let text = fs::read_to_string("/proc/thread-self/net/snmp").expect("it is there");
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let (names, numbers) = (lines.next().expect("names"), lines.next().expect("numbers"));
+    let at = names.split(' ').position(|name| name == "RcvbufErrors").expect("it is counted");
+    let ipv4: u64 = numbers.split(' ').nth(at).expect("a number").parse().expect("a number");
+    ipv4 + sum("snmp6", "Udp6RcvbufErrors")
+}
+
+#[test]
+fn datagrams_as_fast_as_they_go() {
+    let _alone = alone();
+    // With an answer to each, and without any: then the server's queue runs over.
+    for response_bytes in [200, 0] {
+        let options = ClientOptions {
+            mode: Mode::Udp,
+            duration: Some(Duration::from_secs(2)),
+            connections: 64,
+            request_bytes: 100,
+            response_bytes,
+            ..ClientOptions::default()
+        };
+        let world = World::new();
+        let (client, server, traced, dropped) = world.host.enter(|| {
+            let (client, server, traced) = under_load(Transports::Udp, options);
+            (client, server, traced, dropped())
+        });
+        report(&format!("datagrams, answered by {response_bytes} bytes"), &client, &traced);
+        let sum = |side| traced.sum(side, |half| half.transport == Transport::Udp).totals;
+        let (active, passive) = (sum(Side::Active), sum(Side::Passive));
+        let (mine, theirs) = (client.total, server.total);
+        assert_eq!(active.datagrams_sent, mine.datagrams_sent, "{traced:?}");
+        assert_eq!(active.bytes_sent, mine.bytes_sent);
+        // All of them have come to the socket; what it dropped, the server has not seen.
+        let came = theirs.datagrams_received + dropped;
+        assert_eq!(passive.datagrams_received, came, "{dropped} dropped: {traced:?}");
+        assert_eq!(passive.bytes_received, 100 * came);
+        assert_eq!((passive.datagrams_sent, passive.bytes_sent), {
+            (theirs.datagrams_sent, theirs.bytes_sent)
+        });
+        assert_eq!(active.datagrams_received, theirs.datagrams_sent);
+        assert_eq!(active.bytes_received, theirs.bytes_sent);
+        assert!(traced.halves.keys().all(|half| !half.guessed), "{traced:?}");
+        for (target, port) in client.targets.iter().zip(&server.ports) {
+            let of = |side| traced.sum(side, |half| half.server == target.address).totals;
+            assert_eq!(of(Side::Active).datagrams_sent, target.counts.datagrams_sent);
+            assert_eq!(of(Side::Passive).datagrams_sent, port.counts.datagrams_sent);
+        }
+    }
+}
+
+/// More edges than there is room for, in one interval.
+const EDGES: u32 = 70_000;
+
+#[test]
+fn more_edges_than_there_is_room_for() {
+    let _alone = alone();
+    let world = World::new();
+    world.host.enter(|| {
+        let any: SocketAddr = "0.0.0.0:7000".parse().expect("valid");
+        let first = u32::from(Ipv4Addr::new(127, 1, 0, 0));
+        let target = |number| SocketAddr::new(IpAddr::V4(Ipv4Addr::from(first + number)), 7000);
+        let options = ClientOptions {
+            targets: (0..EDGES).map(target).collect(),
+            sources: vec![Ipv4Addr::LOCALHOST.into()],
+            source_ports: Some(10_000..=60_000),
+            count: Some(EDGES.into()),
+            request_bytes: 10,
+            response_bytes: 20,
+            ..ClientOptions::default()
+        };
+        let server = server(vec![any], Transports::Tcp, &options);
+        // It has room for all, so it tells how much of the overflow is other people's.
+        let mut wide = Traced::with(TraceOptions { edges_max: 400_000, ..Default::default() });
+        wide.namespaces.clear();
+        let mut traced = Traced::open();
+        let client = Client::start(&options).and_then(Client::wait).expect("it goes on");
+        let server = server.stop().expect("it goes on");
+        traced.read();
+        wide.read();
+        report("edges", &client, &traced);
+        assert_eq!(client.total.responses, u64::from(EDGES), "{:?}", client.total);
+        traced.assert_whole();
+        assert!(traced.halves.len() <= 65_536 && traced.losses.overflow > 0);
+        assert_eq!((wide.losses.overflow, wide.overflow), (0, Totals::default()));
+
+        let all = |traced: &Traced| {
+            let mut sum = traced.overflow;
+            for side in [Side::Active, Side::Passive] {
+                sum.add(&traced.sum(side, |half| half.namespace == "host").totals);
+            }
+            [sum.opened, sum.closed, sum.bytes_sent, sum.bytes_received]
+        };
+        let bytes = client.total.bytes_sent + server.total.bytes_sent;
+        let truth = [2 * u64::from(EDGES), 2 * u64::from(EDGES), bytes, bytes];
+        assert_eq!(all(&wide), truth, "with room for all");
+        let mut others = Totals::default();
+        for (half, sum) in &wide.halves {
+            if half.namespace != "host" {
+                others.add(&sum.totals);
+            }
+        }
+        let others = [others.opened, others.closed, others.bytes_sent, others.bytes_received];
+        eprintln!("{} rows, other people's: {others:?}", traced.halves.len());
+        for ((counted, truth), others) in all(&traced).into_iter().zip(truth).zip(others) {
+            assert!(counted >= truth, "{counted} of {truth}");
+            assert!(counted <= truth + others, "{counted} of {truth}, others' {others}");
+        }
+
+        // The next interval has room again.
+        let overflow = traced.losses.overflow;
+        let again = server_of(&options);
+        traced.read();
+        assert_eq!(traced.losses.overflow, overflow);
+        let (active, passive) = traced.tcp(target(EDGES));
+        assert_eq!((active.opened, passive.opened), (again, again));
+    });
+}
+
+/// A few connections more, each to the address after the last one.
+fn server_of(options: &ClientOptions) -> u64 {
+    let target = SocketAddr::new(Ipv4Addr::from(0x7f01_0000 + EDGES).into(), 7000);
+    let server = server(vec![target], Transports::Tcp, options);
+    let options = ClientOptions { targets: vec![target], count: Some(10), ..options.clone() };
+    let client = Client::start(&options).and_then(Client::wait).expect("it goes on");
+    server.stop().expect("it goes on");
+    client.total.connected
 }

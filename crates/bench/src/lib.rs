@@ -8,19 +8,22 @@
 //! A *contestant* that is not installed, fails or gives an implausible result is a line of the
 //! report, never a gap in it.
 //!
-//! Read in this order: `scenario.rs`, `sample.rs`, `statistics.rs`, `order.rs`, `runner.rs`,
-//! `measure.rs`, `program.rs`, `strace.rs`, `host.rs`; `world.rs` (`world/part.rs`,
+//! Read in this order: `scenario.rs`, `sample.rs`, `statistics.rs`, `order.rs`, `difference.rs`,
+//! `view.rs`, `runner.rs`, `measure.rs`, `program.rs`, `strace.rs`, `host.rs`; `world.rs` (`world/part.rs`,
 //! `world/hold.rs`, `world/listen.rs`, `world/stage.rs`, `world/link.rs`), which the scenarios
 //! share; the scenario `sockets.rs` with `peers.rs`; the scenario `snapshot.rs` with `read.rs` and
 //! `snapshot/own.rs`; the scenario `probe.rs` with `probe/count.rs`, `probe/place.rs`,
 //! `probe/checks.rs`, `probe/published.rs` and `probe/capture.rs`; the scenario `sweep.rs` with
 //! `sweep/network.rs`, `sweep/peers.rs`, `sweep/sweeper.rs`, `sweep/blocks.rs` and
-//! `sweep/found.rs`; then `report.rs` (`report/text.rs`, `report/figures.rs`, `report/table.rs`,
-//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`, `report/html.rs`), `progress.rs` and
-//! `error.rs`.
+//! `sweep/found.rs`; the scenario `trace.rs` with `trace/load.rs`, `trace/process.rs`,
+//! `trace/spent.rs`, `trace/said.rs`, `trace/figures.rs` and `trace/tracer.rs`; then `report.rs`
+//! (`report/text.rs`, `report/figures.rs`, `report/columns.rs`, `report/table.rs`,
+//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`, `report/plot.rs`, `report/html.rs`),
+//! `progress.rs` and `error.rs`.
 
 #![forbid(unsafe_code)]
 
+mod difference;
 mod error;
 mod host;
 mod measure;
@@ -39,8 +42,11 @@ mod sockets;
 mod statistics;
 mod strace;
 mod sweep;
+mod trace;
+mod view;
 mod world;
 
+pub use difference::{Compared, Difference};
 pub use error::Error;
 pub use host::Host;
 pub use measure::{Measured, Program, Stdout, measure};
@@ -56,4 +62,6 @@ pub use snapshot::{Snapshot, SnapshotOptions};
 pub use sockets::{Sockets, SocketsOptions};
 pub use statistics::{RealSpread, Spread};
 pub use sweep::{Sweep, SweepOptions};
+pub use trace::{Trace, TraceOptions, Workload};
+pub use view::{Column, Plot, Value, View};
 pub use world::{CONNECTIONS_MAX, Hold, Listen, World, hold, listen};

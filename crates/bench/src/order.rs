@@ -16,6 +16,23 @@ impl Order {
         shuffle(&mut order, mix(self.seed ^ mix(u64::from(round))));
         order
     }
+
+    /// Numbers at random, the same for the same seed.
+    pub(crate) fn draws(self) -> Draws {
+        Draws(mix(self.seed))
+    }
+}
+
+/// Numbers at random.
+pub(crate) struct Draws(u64);
+
+impl Draws {
+    /// The next one, below `count`; 0 if that is 0.
+    pub(crate) fn below(&mut self, count: usize) -> usize {
+        self.0 = mix(self.0);
+        let choices = u64::try_from(count.max(1)).unwrap_or(u64::MAX);
+        usize::try_from(self.0 % choices).unwrap_or(0)
+    }
 }
 
 /// Fisher and Yates. The bias of the remainder is far below one in a billion.

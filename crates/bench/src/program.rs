@@ -200,6 +200,7 @@ impl From<&Measured> for Sample {
             peak_floor_kib: measured.peak_floor_kib,
             rows: None,
             figures: Vec::new(),
+            marks: Vec::new(),
         }
     }
 }

@@ -3,10 +3,12 @@
 //! People look at the picture first, then at the numbers: the table has a bar per contestant, the
 //! chart is the same picture as a file, and the page has both. Programs get every run, in JSON.
 
+mod columns;
 mod csv;
 mod figures;
 mod html;
 mod json;
+mod plot;
 mod svg;
 mod table;
 mod text;
@@ -17,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Error, Lane, Outcome, Results, Sample, SizeResults, Spread, statistics::ratio};
+use crate::{Error, Lane, Outcome, Results, Sample, SizeResults, Spread, View, statistics::ratio};
 
 pub use csv::write_csv;
 pub use html::write_html;
@@ -55,6 +57,13 @@ impl Summary {
             peak_is_bound: samples.iter().any(|sample| sample.peak_kib <= sample.peak_floor_kib),
             ratio: baseline_us.and_then(|base| ratio(wall_us.median, base.median)),
         })
+    }
+}
+
+impl Results {
+    /// Median wall time as a multiple of the baseline's, where that says anything.
+    fn ratio(&self, summary: Option<&Summary>) -> Option<f64> {
+        summary.filter(|_| self.view == View::Times)?.ratio
     }
 }
 
@@ -170,6 +179,6 @@ pub fn write_directory(directory: &Path, results: &Results) -> Result<Vec<PathBu
 }
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;

@@ -7,15 +7,18 @@
 
 use std::{io, ops::RangeInclusive, thread};
 
-use crate::{Contestant, Error, Fault, Figure, Host, Purpose, Sample, Scenario, order::Order};
+use crate::{
+    Contestant, Difference, Error, Fault, Figure, Host, Purpose, Sample, Scenario, View,
+    difference, order::Order,
+};
 
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The sizes; the scenario's own if empty.
     pub sizes: Vec<u64>,
-    /// Timed runs of each contestant.
-    pub rounds: u32,
+    /// Timed runs of each contestant; the scenario's own number if `None`.
+    pub rounds: Option<u32>,
     /// Who goes first.
     pub order: Order,
     /// Who all are compared with; if `None`, each with its own baseline.
@@ -29,7 +32,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             sizes: Vec::new(),
-            rounds: 15,
+            rounds: None,
             order: Order { seed: 1 },
             baseline: None,
             only: Vec::new(),
@@ -70,6 +73,8 @@ pub struct Lane {
     pub reads: Option<Result<u64, String>>,
     /// What was seen in a run of its own, or why it was not.
     pub closer: Result<Vec<Figure>, String>,
+    /// By how much it differs from the one that it is compared with, where that is asked.
+    pub differences: Vec<Difference>,
     /// What became of it.
     pub outcome: Outcome,
 }
@@ -96,6 +101,8 @@ pub struct Results {
     pub about: String,
     /// What a size counts.
     pub unit: &'static str,
+    /// What reports show.
+    pub view: View,
     /// Timed runs of each contestant.
     pub rounds: u32,
     /// Who went first.
@@ -162,7 +169,8 @@ pub fn run(
         scenario: scenario.name(),
         about: scenario.about().to_owned(),
         unit: scenario.unit(),
-        rounds: options.rounds,
+        view: scenario.view(),
+        rounds: rounds(scenario, options),
         order: options.order,
         sizes: Vec::with_capacity(sizes.len()),
     };
@@ -207,7 +215,7 @@ fn measure_size(
     }
     let world = scenario.prepare(size)?;
     let mut turns: Vec<Turn> = contestants.into_iter().map(|one| Turn::new(one, size)).collect();
-    let rounds = options.rounds;
+    let rounds = rounds(scenario, options);
     for turn in turns.iter_mut().filter(|turn| turn.is_in()) {
         tell(Event::Running { size, round: 0, rounds, contestant: turn.contestant.name() })?;
         turn.take(size, Purpose::WarmUp);
@@ -228,8 +236,13 @@ fn measure_size(
         turn.closer = turn.contestant.look_closer(size);
     }
     drop(world);
-    let lanes = turns.into_iter().map(|turn| turn.into_lane(options)).collect();
+    let mut lanes: Vec<Lane> = turns.into_iter().map(|turn| turn.into_lane(options)).collect();
+    difference::compare(&mut lanes, scenario.compared());
     Ok(SizeResults { size, left_out: None, lanes, host })
+}
+
+fn rounds(scenario: &dyn Scenario, options: &Options) -> u32 {
+    options.rounds.unwrap_or_else(|| scenario.rounds())
 }
 
 /// Those whose names were asked for, and whom they are compared with.
@@ -303,6 +316,7 @@ impl Turn {
             rows: self.rows,
             reads: self.reads,
             closer: self.closer,
+            differences: Vec::new(),
             outcome: self.outcome,
         }
     }

@@ -22,6 +22,8 @@ pub struct Sample {
     pub rows: Option<u64>,
     /// What else there is to say of it, in the order of the report.
     pub figures: Vec<Figure>,
+    /// What a reader has to know before trusting this run, for people; empty if nothing.
+    pub marks: Vec<String>,
 }
 
 /// A number that only some scenarios have.

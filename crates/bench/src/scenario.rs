@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Error, Figure, Sample};
+use crate::{Compared, Error, Figure, Sample, View};
 
 /// A named piece of work that several contestants do.
 pub trait Scenario: Sync {
@@ -14,6 +14,21 @@ pub trait Scenario: Sync {
 
     /// What a size counts, in the plural: `sockets`.
     fn unit(&self) -> &'static str;
+
+    /// How often each contestant is timed unless another number is asked for.
+    fn rounds(&self) -> u32 {
+        15
+    }
+
+    /// What its reports show.
+    fn view(&self) -> View {
+        View::Times
+    }
+
+    /// Which figures are compared with those of the baseline, round by round.
+    fn compared(&self) -> &'static [Compared] {
+        &[]
+    }
 
     /// The sizes that are measured unless others are asked for, ascending.
     fn sizes(&self) -> &[u64];

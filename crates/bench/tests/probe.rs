@@ -82,7 +82,7 @@ fn every_contestant_is_right() -> Result<(), Box<dyn Error>> {
         probe: part("probe"),
         slow_peers_max: None,
     });
-    let options = Options { sizes: vec![CHECKS], rounds: 2, ..Options::default() };
+    let options = Options { sizes: vec![CHECKS], rounds: Some(2), ..Options::default() };
     let results = run(&scenario, &options, &mut |_| Ok(()))?;
     let lanes = &results.sizes[0].lanes;
     assert_eq!(lanes.len(), 3 * 6);

@@ -45,7 +45,7 @@ fn every_contestant_gives_a_plausible_result() -> Result<(), Box<dyn Error>> {
         list: Program::new(&own, ["sockets"]),
         slow_peers_max: None,
     });
-    let options = Options { sizes: vec![SOCKETS], rounds: 2, ..Options::default() };
+    let options = Options { sizes: vec![SOCKETS], rounds: Some(2), ..Options::default() };
     let mut events = 0;
     let results = run(&scenario, &options, &mut |_: Event<'_>| {
         events += 1;

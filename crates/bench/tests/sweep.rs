@@ -79,7 +79,13 @@ fn find_addresses(own: &Path, names: &[&str], rounds: u32) -> Result<(), Fault> 
         .iter()
         .map(|one| one.name().to_owned())
         .find(|name| names.iter().any(|part| name.contains(part)));
-    let options = Options { sizes: vec![ADDRESSES], rounds, only, baseline, ..Options::default() };
+    let options = Options {
+        sizes: vec![ADDRESSES],
+        rounds: Some(rounds),
+        only,
+        baseline,
+        ..Options::default()
+    };
     let results = run(&scenario, &options, &mut |_| Ok(()))?;
     let lanes = &results.sizes[0].lanes;
     let measured = lanes.iter().filter(|lane| is_measured(lane)).count();

@@ -5,15 +5,17 @@ mod parts;
 use std::{
     io::{self, IsTerminal, Write},
     num::NonZero,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use portolan_bench::{
     Event, Options, Order, Probe, ProbeOptions, Program, Progress, Results, Scenario, Snapshot,
-    SnapshotOptions, Sockets, SocketsOptions, Sweep, SweepOptions, report, run as run_scenario,
+    SnapshotOptions, Sockets, SocketsOptions, Sweep, SweepOptions, Trace, TraceOptions, Workload,
+    report, run as run_scenario,
 };
 
 use parts::Part;
@@ -37,9 +39,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", value_delimiter = ',')]
     sizes: Vec<NonZero<u64>>,
 
-    /// Timed runs of each contestant, after one to warm up.
-    #[arg(long, value_name = "N", default_value = "15")]
-    rounds: NonZero<u32>,
+    /// Timed runs of each contestant, after one to warm up [default: 15; of trace 5, and 20 of its
+    /// workload latency].
+    #[arg(long, value_name = "N")]
+    rounds: Option<NonZero<u32>>,
 
     /// Where the shuffling starts that decides, each round anew, who runs when.
     #[arg(long, value_name = "N", default_value = "1")]
@@ -59,20 +62,28 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value = "20000")]
     slow_peers_max: u64,
 
-    /// Leave out nothing, however long it takes.
+    /// Leave out nothing, however long it takes; of trace, all workloads and all sizes.
     #[arg(long, conflicts_with = "slow_peers_max")]
     all: bool,
+
+    /// Of trace: what is loaded, and how; separated by commas [default: short,latency].
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
+    workload: Vec<WorkloadArg>,
+
+    /// Of trace: how long each run is looked at [default: 3s, of the workload latency 1s].
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    window: Option<Duration>,
 
     /// Print one JSON object per contestant and size (docs/formats/bench.md).
     #[arg(long)]
     json: bool,
 
-    /// Write a table for spreadsheets to this file.
+    /// Write a table for spreadsheets to this file; of several workloads, to FILE-NAME.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
     /// Write results.csv, results.jsonl, the chart results.svg and the page results.html to this
-    /// directory.
+    /// directory; of several workloads, to one in it for each.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -91,6 +102,35 @@ enum ScenarioName {
     Probe,
     /// What finding the open ports of a network costs, whole processes with their output.
     Sweep,
+    /// What tracing costs: CPU time, and time of those who are traced.
+    Trace,
+}
+
+/// What a traced host is loaded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WorkloadArg {
+    /// Short-lived TCP connections; a size is how many per second.
+    Short,
+    /// Requests over 64 persistent TCP connections; a size is how many per second.
+    Persistent,
+    /// Round trips of UDP; a size is how many per second.
+    Udp,
+    /// 10,000 short-lived connections per second; a size is to how many ports.
+    Fan,
+    /// All three, one round trip after the other, without a rate; a size is how many at once.
+    Latency,
+}
+
+impl WorkloadArg {
+    fn workload(self) -> Workload {
+        match self {
+            Self::Short => Workload::Short,
+            Self::Persistent => Workload::Persistent,
+            Self::Udp => Workload::Udp,
+            Self::Fan => Workload::Fan,
+            Self::Latency => Workload::Latency,
+        }
+    }
 }
 
 /// Runs the subcommand.
@@ -98,7 +138,15 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match (&args.part, args.scenario) {
         (Some(part), _) => parts::run(part),
         (None, None) => list_scenarios(),
-        (None, Some(name)) => measure(args, scenario(name, args)?.as_ref()),
+        (None, Some(ScenarioName::Trace)) => measure_trace(args),
+        (None, Some(_)) if !args.workload.is_empty() || args.window.is_some() => {
+            bail!("--workload and --window are for the scenario trace")
+        }
+        (None, Some(name)) => {
+            let results = measure(args, scenario(name, args)?.as_ref())?;
+            write_files(args, None, &results)?;
+            Ok(exit_code(results.has_faults()))
+        }
     }
 }
 
@@ -109,6 +157,7 @@ fn list_scenarios() -> anyhow::Result<ExitCode> {
         (Sockets::NAME, Sockets::ABOUT, &Sockets::SIZES),
         (Probe::NAME, Probe::ABOUT, &Probe::SIZES),
         (Sweep::NAME, Sweep::ABOUT, &Sweep::SIZES),
+        (Trace::NAME, Trace::ABOUT, &Trace::SIZES),
     ] {
         let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         writeln!(out, "{name:10} {about} (sizes: {sizes})")?;
@@ -140,13 +189,41 @@ fn scenario(name: ScenarioName, args: &BenchArgs) -> anyhow::Result<Box<dyn Scen
             let (listen, probe) = (part("listen"), Program::new(&own, ["probe"]));
             Box::new(Sweep::new(SweepOptions { listen, probe, slow_peers_max }))
         }
+        ScenarioName::Trace => bail!("the scenario trace has several workloads"),
     })
 }
 
-fn measure(args: &BenchArgs, scenario: &dyn Scenario) -> anyhow::Result<ExitCode> {
+/// Measures one workload after the other; each has sizes of its own, and a report of its own.
+fn measure_trace(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut workloads: Vec<Workload> = args.workload.iter().map(|one| one.workload()).collect();
+    if workloads.is_empty() {
+        let usual: &[Workload] = if args.all { &Workload::ALL } else { &Workload::USUAL };
+        workloads.extend(usual);
+    }
+    if workloads.len() > 1 && !args.sizes.is_empty() {
+        bail!("a size means something else in each workload: say one --workload with --sizes");
+    }
+    let mut has_faults = false;
+    for &workload in &workloads {
+        let (trace, load) = (Program::new(&own, ["trace"]), Program::new(&own, ["load"]));
+        let options = TraceOptions { workload, trace, load, window: args.window, all: args.all };
+        let results = measure(args, &Trace::new(options))?;
+        let part = (workloads.len() > 1).then(|| workload.name());
+        write_files(args, part, &results)?;
+        has_faults |= results.has_faults();
+    }
+    Ok(exit_code(has_faults))
+}
+
+fn exit_code(has_faults: bool) -> ExitCode {
+    if has_faults { ExitCode::from(1) } else { ExitCode::SUCCESS }
+}
+
+fn measure(args: &BenchArgs, scenario: &dyn Scenario) -> anyhow::Result<Results> {
     let options = Options {
         sizes: args.sizes.iter().map(|size| size.get()).collect(),
-        rounds: args.rounds.get(),
+        rounds: args.rounds.map(NonZero::get),
         order: Order { seed: args.seed },
         baseline: args.baseline.clone(),
         only: args.only.clone(),
@@ -155,28 +232,41 @@ fn measure(args: &BenchArgs, scenario: &dyn Scenario) -> anyhow::Result<ExitCode
     let is_terminal = stderr.is_terminal();
     let mut progress = Progress::new(&mut stderr, is_terminal);
     let write = if args.json { report::write_json_last } else { report::write_table };
-    let results = run_scenario(scenario, &options, &mut |event| {
+    Ok(run_scenario(scenario, &options, &mut |event| {
         progress.tell(event);
         match event {
             Event::Finished(results) => write(results, &mut stdout).and_then(|()| stdout.flush()),
             Event::Preparing { .. } | Event::Running { .. } | Event::Counting { .. } => Ok(()),
         }
-    })?;
-    write_files(args, &results)?;
-    Ok(if results.has_faults() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    })?)
 }
 
-fn write_files(args: &BenchArgs, results: &Results) -> anyhow::Result<()> {
+/// Writes the files that are wanted; of one `part` of several, files of its own.
+fn write_files(args: &BenchArgs, part: Option<&str>, results: &Results) -> anyhow::Result<()> {
     let mut written = Vec::new();
     if let Some(file) = &args.csv {
-        report::write_file(file, report::write_csv, results)?;
-        written.push(file.clone());
+        let file = part.map_or_else(|| file.clone(), |part| of_part(file, part));
+        report::write_file(&file, report::write_csv, results)?;
+        written.push(file);
     }
     if let Some(directory) = &args.output {
-        written.extend(report::write_directory(directory, results)?);
+        let directory = part.map_or_else(|| directory.clone(), |part| directory.join(part));
+        written.extend(report::write_directory(&directory, results)?);
     }
     for file in written {
         anstream::eprintln!("wrote {}", file.display());
     }
     Ok(())
+}
+
+/// `results-short.csv` of `results.csv`.
+fn of_part(file: &Path, part: &str) -> PathBuf {
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push("-");
+    name.push(part);
+    if let Some(extension) = file.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    file.with_file_name(name)
 }

@@ -1,8 +1,9 @@
-//! What bpf(2) can do and libraries do not: to read a hash map whole, and empty it.
+//! What bpf(2) can do and libraries do not: to read a hash map whole, and empty it; to count what
+//! programs cost.
 
 use std::{
     io,
-    os::fd::{AsRawFd, BorrowedFd},
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
 };
 
 use rustix::thread::{MembarrierCommand, membarrier};
@@ -10,6 +11,10 @@ use rustix::thread::{MembarrierCommand, membarrier};
 /// `BPF_MAP_LOOKUP_BATCH` and `BPF_MAP_LOOKUP_AND_DELETE_BATCH` of include/uapi/linux/bpf.h.
 const LOOKUP_BATCH: libc::c_long = 24;
 const LOOKUP_AND_DELETE_BATCH: libc::c_long = 25;
+
+/// `BPF_ENABLE_STATS`, and `BPF_STATS_RUN_TIME`.
+const ENABLE_STATS: libc::c_long = 32;
+const STATS_RUN_TIME: u32 = 0;
 
 /// A hash map whose bucket holds more entries than this at once is none that works.
 const BATCH_MAX: usize = 1 << 22;
@@ -133,6 +138,25 @@ fn call(command: libc::c_long, batch: &mut Batch) -> io::Result<()> {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(batch), size_of::<Batch>())
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Has the kernel count the runs of every BPF program and their time (`run_cnt` and `run_time_ns` of
+/// `/proc/PID/fdinfo`) until what is returned is closed, which the end of the process does too,
+/// however it ends. `kernel.bpf_stats_enabled` does the same, and outlives whoever sets it.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` before Linux 5.8.
+pub fn count_run_time() -> io::Result<OwnedFd> {
+    let kind = std::ptr::from_ref(&STATS_RUN_TIME);
+    // SAFETY: the kernel reads four bytes, `union bpf_attr` for this command.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, ENABLE_STATS, kind, size_of_val(&STATS_RUN_TIME)) };
+    let descriptor = i32::try_from(result).unwrap_or(-1);
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it for us, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Waits until every BPF program that runs now, on any processor, has ended: they run under RCU,

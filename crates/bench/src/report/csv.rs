@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{Summary, baseline, figures, status};
-use crate::{Lane, Results, SizeResults};
+use super::{Summary, baseline, columns::difference, figures, status};
+use crate::{Difference, Lane, Results, SizeResults};
 
 const COLUMNS: [&str; 21] = [
     "scenario",
@@ -35,7 +35,12 @@ const COLUMNS: [&str; 21] = [
 /// The writer's.
 pub fn write_csv(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let names = figures::names(results.sizes.iter().flat_map(|size| &size.lanes));
-    let columns: Vec<String> = COLUMNS.iter().chain(&names).map(|&name| name.to_owned()).collect();
+    let apart = differences(results);
+    let mut columns: Vec<String> =
+        COLUMNS.iter().chain(&names).map(|&name| name.to_owned()).collect();
+    for name in &apart {
+        columns.extend(["", "_lower", "_upper"].map(|end| format!("{name}{end}")));
+    }
     write_line(&columns, out)?;
     for size in &results.sizes {
         for lane in &size.lanes {
@@ -46,10 +51,31 @@ pub fn write_csv(results: &Results, out: &mut dyn Write) -> io::Result<()> {
                 seen.map_or_else(String::new, |seen| seen.spread.median.to_string())
             };
             fields.extend(names.iter().map(median));
+            fields.extend(apart.iter().flat_map(|name| ends(difference(lane, name))));
             write_line(&fields, out)?;
         }
     }
     Ok(())
+}
+
+/// The names of all differences, in order of their first appearance.
+fn differences(results: &Results) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    let lanes = results.sizes.iter().flat_map(|size| &size.lanes);
+    for difference in lanes.flat_map(|lane| &lane.differences) {
+        if !names.contains(&difference.name) {
+            names.push(difference.name);
+        }
+    }
+    names
+}
+
+/// The mean and the bounds.
+fn ends(difference: Option<&Difference>) -> [String; 3] {
+    let bounds = difference.and_then(|one| one.bounds);
+    let numbers =
+        [difference.map(|one| one.mean), bounds.map(|ends| ends.0), bounds.map(|ends| ends.1)];
+    numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()))
 }
 
 fn fields(results: &Results, size: &SizeResults, lane: &Lane) -> [String; 21] {
@@ -74,9 +100,7 @@ fn fields(results: &Results, size: &SizeResults, lane: &Lane) -> [String; 21] {
         of(|summary| summary.system_us.map(|system| system.median)),
         of(|summary| Some(summary.peak_kib.median)),
         lane.baseline.clone(),
-        summary
-            .and_then(|summary| summary.ratio)
-            .map_or_else(String::new, |ratio| format!("{ratio:.4}")),
+        results.ratio(summary.as_ref()).map_or_else(String::new, |ratio| format!("{ratio:.4}")),
         size.host.kernel.clone(),
         size.host.date.clone(),
         lane.task.to_owned(),

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Figure, Host, Lane, Outcome, Results, Sample, SizeResults, order::Order};
+use crate::{
+    Column, Difference, Figure, Host, Lane, Outcome, Results, Sample, SizeResults, Value, View,
+    order::Order,
+};
 
 pub fn sample(wall_ms: u64, peak_kib: u64) -> Sample {
     Sample {
@@ -14,6 +17,7 @@ pub fn sample(wall_ms: u64, peak_kib: u64) -> Sample {
         peak_floor_kib: 2_048,
         rows: None,
         figures: Vec::new(),
+        marks: Vec::new(),
     }
 }
 
@@ -27,6 +31,7 @@ fn lane(contestant: &str, rows: Option<u64>, outcome: Outcome) -> Lane {
         rows,
         reads: None,
         closer: Ok(Vec::new()),
+        differences: Vec::new(),
         outcome,
     }
 }
@@ -59,6 +64,7 @@ pub fn results() -> Results {
         scenario: "snapshot",
         about: "reads \"sockets\" & more".to_owned(),
         unit: "sockets",
+        view: View::Times,
         rounds: 3,
         order: Order { seed: 7 },
         sizes: vec![SizeResults { size: 1_000, left_out: None, lanes, host }],
@@ -93,3 +99,20 @@ pub fn left_out() -> Results {
     }
     results
 }
+
+/// The same, but the first two are compared, and figures are what is shown.
+pub fn with_differences() -> Results {
+    let mut results = with_figures();
+    results.view = View::Figures { columns: &COLUMNS, plots: &[] };
+    let (name, unit) = ("added_us", "us");
+    let added = |mean, bounds| vec![Difference { name, unit, mean, bounds, rounds: 3 }];
+    let lanes = &mut results.sizes[0].lanes;
+    lanes[0].differences = added(0.25, Some((-0.5, 1.0)));
+    lanes[1].differences = added(-0.12, None);
+    results
+}
+
+const COLUMNS: [Column; 2] = [
+    Column { value: Value::Figure("packets_per_check"), heading: "packets", has_ends: false },
+    Column { value: Value::Difference("added_us"), heading: "added", has_ends: true },
+];

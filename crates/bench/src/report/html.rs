@@ -5,8 +5,10 @@ use std::{
     io,
 };
 
-use super::{Group, figures, groups, reads_text, status, svg::escape, text, unmeasured, write_svg};
-use crate::{Lane, Results, SizeResults};
+use super::{
+    Group, columns, figures, groups, reads_text, status, svg::escape, text, unmeasured, write_svg,
+};
+use crate::{Column, Lane, Results, SizeResults, View};
 
 const STYLE: &str = "\
 body{font:15px system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;\
@@ -38,8 +40,41 @@ fn write_size(page: &mut String, results: &Results, size: &SizeResults) -> fmt::
     if let Some(why) = &size.left_out {
         return writeln!(page, "<p>Left out: {}</p>", escape(why));
     }
-    groups(size).iter().try_for_each(|group| write_group(page, group))?;
+    for group in groups(size) {
+        match results.view {
+            View::Times => write_group(page, &group)?,
+            View::Figures { columns, .. } => write_figures(page, &group, columns)?,
+        }
+    }
+    for mark in size.lanes.iter().flat_map(columns::marks) {
+        writeln!(page, "<p>{}</p>", escape(&mark))?;
+    }
     unmeasured(size).iter().try_for_each(|why| writeln!(page, "<p>{}</p>", escape(why)))
+}
+
+/// A table of `columns` alone.
+fn write_figures(page: &mut String, group: &Group<'_>, columns: &[Column]) -> fmt::Result {
+    let lanes: Vec<&Lane> = group.lanes.iter().map(|(lane, _)| *lane).collect();
+    let columns = columns::of_lanes(columns, &lanes);
+    writeln!(page, "<table>\n<caption>{}</caption>\n<tr><th></th>", escape(group.task))?;
+    for (heading, _) in &columns {
+        write!(page, "<th>{}</th>", escape(heading))?;
+    }
+    writeln!(page, "</tr>")?;
+    for (at, lane) in lanes.iter().enumerate() {
+        let about = escape(&lane.about).replace('"', "&quot;");
+        write!(page, "<tr><td title=\"{about}\">{}</td>", escape(&lane.contestant))?;
+        if status(&lane.outcome).0 == "measured" {
+            for (_, cells) in &columns {
+                write!(page, "<td>{}</td>", escape(&cells[at]))?;
+            }
+        } else {
+            let width = columns.len().max(1);
+            write!(page, "<td class=\"why\" colspan=\"{width}\">{}</td>", why(lane))?;
+        }
+        writeln!(page, "</tr>")?;
+    }
+    writeln!(page, "</table>")
 }
 
 fn write_group(page: &mut String, group: &Group<'_>) -> fmt::Result {

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 
 use super::{Summary, baseline, figures, micros, samples, status};
-use crate::{Host, Lane, Results, Sample, SizeResults, Spread};
+use crate::{Difference, Host, Lane, Results, Sample, SizeResults, Spread};
 
 /// The version of the format.
 pub const RECORD_VERSION: u32 = 1;
@@ -40,6 +40,7 @@ struct Record<'a> {
     ratio: Option<f64>,
     figures: BTreeMap<&'a str, FigureEnds>,
     figures_reason: Option<&'a str>,
+    differences: BTreeMap<&'a str, Apart>,
     runs: Vec<Run>,
     host: &'a Host,
 }
@@ -66,6 +67,23 @@ impl From<&figures::Seen> for FigureEnds {
     }
 }
 
+/// By how much a figure is above the baseline's.
+#[derive(Serialize)]
+struct Apart {
+    unit: &'static str,
+    mean: f64,
+    lower: Option<f64>,
+    upper: Option<f64>,
+    rounds: usize,
+}
+
+impl From<&Difference> for Apart {
+    fn from(&Difference { unit, mean, bounds, rounds, .. }: &Difference) -> Self {
+        let (lower, upper) = bounds.unzip();
+        Self { unit, mean, lower, upper, rounds }
+    }
+}
+
 impl From<Spread> for Ends {
     fn from(Spread { median, min, max }: Spread) -> Self {
         Self { median, min, max }
@@ -81,6 +99,7 @@ struct Run {
     peak_kib: u64,
     peak_floor_kib: u64,
     figures: BTreeMap<&'static str, f64>,
+    marks: Vec<String>,
 }
 
 impl From<&Sample> for Run {
@@ -93,6 +112,7 @@ impl From<&Sample> for Run {
             peak_kib: sample.peak_kib,
             peak_floor_kib: sample.peak_floor_kib,
             figures: sample.figures.iter().map(|figure| (figure.name, figure.value)).collect(),
+            marks: sample.marks.clone(),
         }
     }
 }
@@ -151,9 +171,10 @@ fn record<'a>(results: &'a Results, size: &'a SizeResults, lane: &'a Lane) -> Re
         peak_kib: ends(|summary| Some(summary.peak_kib)).map(Ends::from),
         peak_is_bound: summary.map(|summary| summary.peak_is_bound),
         baseline: &lane.baseline,
-        ratio: summary.and_then(|summary| summary.ratio),
+        ratio: results.ratio(summary.as_ref()),
         figures: figures::of_lane(lane).iter().map(|seen| (seen.name, seen.into())).collect(),
         figures_reason: lane.closer.as_ref().err().map(String::as_str),
+        differences: lane.differences.iter().map(|one| (one.name, one.into())).collect(),
         runs: samples(lane).unwrap_or_default().iter().map(Run::from).collect(),
         host: &size.host,
     }

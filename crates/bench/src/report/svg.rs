@@ -8,8 +8,8 @@ use std::{
     io,
 };
 
-use super::{Group, Summary, groups, status, text};
-use crate::Results;
+use super::{Group, Summary, groups, plot, status, text};
+use crate::{Results, View};
 
 /// Measures in pixels.
 const WIDTH: u64 = 900;
@@ -36,6 +36,9 @@ text{font:13px system-ui,sans-serif;fill:#1b1f24}\
 /// # Errors
 /// The writer's.
 pub fn write_svg(results: &Results, out: &mut dyn io::Write) -> io::Result<()> {
+    if let View::Figures { plots, .. } = results.view {
+        return plot::write(results, plots, out);
+    }
     let mut chart = Chart { text: String::new(), y: 0 };
     chart.draw(results).map_err(io::Error::other)?;
     let height = chart.y + MARGIN;
@@ -50,7 +53,7 @@ pub fn write_svg(results: &Results, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "</svg>")
 }
 
-fn title(results: &Results) -> String {
+pub(super) fn title(results: &Results) -> String {
     format!("{}: {}", results.scenario, results.about)
 }
 

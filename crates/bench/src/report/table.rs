@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{Group, Summary, figures, groups, reads_text, status, text, unmeasured};
-use crate::{Lane, Results, SizeResults};
+use super::{Group, Summary, columns, figures, groups, reads_text, status, text, unmeasured};
+use crate::{Column, Lane, Results, SizeResults, View};
 
 /// Width of the longest bar, in characters.
 const BAR_WIDTH: u64 = 20;
@@ -37,6 +37,10 @@ pub fn write_table(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     };
     for group in groups(size) {
         writeln!(out)?;
+        if let View::Figures { columns, .. } = results.view {
+            write_figures(&group, columns, widths.name, out)?;
+            continue;
+        }
         let further = Further::of(&group);
         write_heading(&group, widths, &further, out)?;
         for (lane, summary) in &group.lanes {
@@ -50,10 +54,41 @@ pub fn write_table(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     writeln!(out)?;
-    for reason in unmeasured(size) {
+    for reason in unmeasured(size).into_iter().chain(size.lanes.iter().flat_map(columns::marks)) {
         writeln!(out, "  {reason}")?;
     }
     if results.sizes.len() == 1 { write_legend(size, out) } else { Ok(()) }
+}
+
+/// A table of `columns` alone.
+fn write_figures(
+    group: &Group<'_>,
+    columns: &[Column],
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let lanes: Vec<&Lane> = group.lanes.iter().map(|(lane, _)| *lane).collect();
+    let columns = columns::of_lanes(columns, &lanes);
+    let widths: Vec<usize> = columns
+        .iter()
+        .map(|(heading, cells)| {
+            let cells = cells.iter().map(|cell| cell.chars().count());
+            cells.chain([heading.chars().count()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: &mut dyn Iterator<Item = &str>| -> String {
+        cells.zip(&widths).map(|(cell, &width)| format!("  {cell:>width$}")).collect()
+    };
+    let headings = line(&mut columns.iter().map(|(heading, _)| *heading));
+    writeln!(out, "{:width$}{headings}", group.task)?;
+    for (at, lane) in lanes.iter().enumerate() {
+        let rest = match status(&lane.outcome) {
+            ("measured", _) => line(&mut columns.iter().map(|(_, cells)| cells[at].as_str())),
+            _ => format!("  {}", why(lane)),
+        };
+        writeln!(out, "{:width$}{}", lane.contestant, rest.trim_end())?;
+    }
+    Ok(())
 }
 
 /// Widths of the columns that depend on what is in them.

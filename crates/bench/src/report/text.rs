@@ -36,6 +36,7 @@ pub fn number(value: f64, unit: &str) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
     let rounded = value.round().max(0.0) as u64;
     match unit {
+        "us" if value < 100.0 && value.fract() != 0.0 => format!("{value:.2} µs"),
         "us" => time(rounded),
         _ if value.fract() == 0.0 || value >= 100.0 => grouped(rounded),
         _ => format!("{value:.2}"),

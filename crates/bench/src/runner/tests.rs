@@ -134,7 +134,7 @@ fn stage(cast: &[(&'static str, Act)]) -> Stage {
 }
 
 fn rounds(rounds: u32) -> Options {
-    Options { rounds, ..Options::default() }
+    Options { rounds: Some(rounds), ..Options::default() }
 }
 
 fn outcomes(results: &Results) -> Vec<(&str, &Outcome)> {

@@ -121,7 +121,11 @@ pub fn open(wanted: &Wanted) -> anyhow::Result<(Box<dyn Watch>, Vec<String>)> {
             );
             Ok((Box::new(polled), vec![note]))
         }
-        Err(error) => Err(anyhow::Error::new(error).context("cannot trace this host")),
+        Err(error) => {
+            let by = wanted.trace.attach.map(|attach| format!(" by {attach}")).unwrap_or_default();
+            let what = format!("cannot trace this host{by} (see portolan doctor)");
+            Err(anyhow::Error::new(error).context(what))
+        }
     }
 }
 

@@ -59,10 +59,10 @@ impl Screen<'_> {
         let host = printable(&self.host);
         let title = format!("portolan trace  {host}  {}", self.summary.describe());
         let method = format!(
-            "{}, each {}{}",
+            "{}{}, each {}",
+            if self.paused { "PAUSED  " } else { "" },
             printable(&self.method),
-            humantime::format_duration(self.config.interval),
-            if self.paused { "  PAUSED" } else { "" }
+            humantime::format_duration(self.config.interval)
         );
         let warning = Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD);
         let mut lines = vec![

@@ -139,7 +139,9 @@ fn paused_nothing_moves_and_losses_are_still_added_up() {
     next.summary.overflow = Totals { opened: 9, ..Totals::default() };
     screen.take(next, Instant::now());
     let lines = text(&mut screen, 120, 12);
-    assert!(lines[1].ends_with("PAUSED"), "{lines:#?}");
+    assert!(lines[1].starts_with("PAUSED  bundle"), "{lines:#?}");
+    // However narrow it is.
+    assert!(text(&mut screen, 20, 12)[1].starts_with("PAUSED"));
     assert_eq!(clients(&lines).len(), 3);
     assert!(lines[2].starts_with("! missing since the start: untracked 5, in edges without room"));
     let terminal = draw(&mut screen, 120, 12);

@@ -1,0 +1,198 @@
+//! What was up before the tracer, what came up while it attached, and what came after.
+
+use std::{
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use portolan_e2e::{
+    World,
+    traced::{Side, Traced, close, connect, mirrored, move_bytes, timeless},
+};
+use portolan_flow::Totals;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+fn listen(address: &str) -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind((address, 7100)).expect("all is ours");
+    let address = listener.local_addr().expect("it listens");
+    (listener, address)
+}
+
+/// How far an end has got: what was begun is at least what was done.
+#[derive(Debug, Default)]
+struct Progress {
+    begun: AtomicU64,
+    done: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Progress {
+    fn step(&self, by: u64, work: impl FnOnce()) {
+        self.begun.fetch_add(by, SeqCst);
+        work();
+        self.done.fetch_add(by, SeqCst);
+    }
+}
+
+/// A connection over which 10 bytes go there and 20 come back, again and again.
+fn busy(listener: &TcpListener, to: SocketAddr, progress: &Arc<Progress>) -> JoinHandle<()> {
+    let (client, server) = connect(listener, to);
+    let progress = Arc::clone(progress);
+    thread::spawn(move || {
+        while !progress.is_over.load(SeqCst) {
+            progress.step(1, || {
+                move_bytes(&client, &server, 10);
+                move_bytes(&server, &client, 20);
+            });
+        }
+        close(client, server);
+    })
+}
+
+/// Connections that come and go, again and again: each sends 10 bytes and gets 20.
+fn churning(listener: TcpListener, to: SocketAddr, progress: &Arc<Progress>) -> JoinHandle<()> {
+    let progress = Arc::clone(progress);
+    thread::spawn(move || {
+        while !progress.is_over.load(SeqCst) {
+            progress.step(1, || {
+                let (client, server) = connect(&listener, to);
+                move_bytes(&client, &server, 10);
+                move_bytes(&server, &client, 20);
+                close(client, server);
+            });
+        }
+    })
+}
+
+fn in_bounds(counted: u64, least: u64, most: u64, what: &str) {
+    assert!((least..=most).contains(&counted), "{what}: {counted}, not {least} to {most}");
+}
+
+#[test]
+fn before_while_and_after_it_attaches() {
+    let world = World::new();
+    for round in 0..5 {
+        world.host.enter(|| {
+            let (idle, idle_at) = listen("127.0.0.1");
+            let (lively, lively_at) = listen("127.0.0.2");
+            let (passing, passing_at) = listen("127.0.0.3");
+            let (fresh, fresh_at) = listen("127.0.0.4");
+            let pairs: Vec<_> = (0..20).map(|_| connect(&idle, idle_at)).collect();
+            pairs.iter().for_each(|(client, server)| move_bytes(client, server, 1_000));
+            let (talk, churn) = (Arc::<Progress>::default(), Arc::<Progress>::default());
+            let talking: Vec<_> = (0..4).map(|_| busy(&lively, lively_at, &talk)).collect();
+            let coming = churning(passing, passing_at, &churn);
+            thread::sleep(Duration::from_millis(20));
+
+            let before = [&talk, &churn].map(|progress| progress.done.load(SeqCst));
+            let mut traced = Traced::open();
+            let after = [&talk, &churn].map(|progress| progress.begun.load(SeqCst));
+
+            for (client, server) in &pairs {
+                move_bytes(client, server, 10);
+                move_bytes(server, client, 30);
+            }
+            let own = Arc::<Progress>::default();
+            let later = churning(fresh, fresh_at, &own);
+            for _ in 0..10 {
+                thread::sleep(Duration::from_millis(20));
+                traced.read();
+                assert_eq!(traced.sum(Side::Active, |half| half.server == idle_at).up, 20);
+                assert_eq!(traced.sum(Side::Passive, |half| half.server == lively_at).up, 4);
+            }
+            for progress in [&talk, &churn, &own] {
+                progress.is_over.store(true, SeqCst);
+            }
+            talking.into_iter().chain([coming, later]).for_each(|all| all.join().expect("it ends"));
+            pairs.into_iter().for_each(|(client, server)| close(client, server));
+            traced.read();
+            traced.assert_whole();
+            assert_eq!(traced.losses.untracked, 0, "{traced:?}");
+
+            let (active, passive) = traced.tcp(idle_at);
+            let expected =
+                Totals { closed: 20, bytes_sent: 200, bytes_received: 600, ..Totals::default() };
+            assert_eq!((active, passive), (expected, mirrored(expected)), "round {round}");
+
+            let ended = own.done.load(SeqCst);
+            let (active, passive) = traced.tcp(fresh_at);
+            let expected = Totals {
+                opened: ended,
+                closed: ended,
+                bytes_sent: 10 * ended,
+                bytes_received: 20 * ended,
+                ..Totals::default()
+            };
+            assert_eq!((active, passive), (expected, mirrored(expected)), "round {round}");
+
+            let whole = talk.done.load(SeqCst);
+            let (least, most) = (whole - after[0], whole - before[0]);
+            let (active, passive) = traced.tcp(lively_at);
+            for (end, there, back) in [(active, 10, 20), (passive, 20, 10)] {
+                assert_eq!((end.opened, end.closed, end.resets), (0, 4, 0), "{traced:?}");
+                in_bounds(end.bytes_sent, there * least, there * most, "sent");
+                in_bounds(end.bytes_received, back * least, back * most, "received");
+            }
+
+            let whole = churn.done.load(SeqCst);
+            let (least, most) = (whole - after[1], whole - before[1]);
+            let (active, passive) = traced.tcp(passing_at);
+            for (end, there, back) in [(active, 10, 20), (passive, 20, 10)] {
+                in_bounds(end.opened, least, most, "opened");
+                in_bounds(end.closed, least, most, "closed");
+                in_bounds(end.bytes_sent, there * least, there * most, "sent by passers-by");
+                in_bounds(end.bytes_received, back * least, back * most, "received by passers-by");
+            }
+            let name = traced.processes(Side::Active, idle_at);
+            assert!(!name.contains(&None), "found by its descriptor: {traced:?}");
+        });
+    }
+}
+
+/// Its SYN was sent before; that it came up, and all the rest, is seen.
+#[test]
+fn a_handshake_that_was_under_way() {
+    let world = World::new();
+    world.host.enter(|| {
+        let (listener, address) = listen("127.0.0.1");
+        rustix::net::listen(&listener, 0).expect("it listens already");
+        let waiting = TcpStream::connect(address).expect("there is room for one");
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None);
+        let socket = socket.expect("descriptors are free");
+        let error = rustix::net::connect(&socket, &address).expect_err("there is no room");
+        assert_eq!(error, rustix::io::Errno::INPROGRESS);
+
+        let mut traced = Traced::open();
+        let first = listener.accept().expect("it waits").0;
+        // After a second the kernel asks again.
+        let (server, _) = listener.accept().expect("it is asked again");
+        let client = TcpStream::from(socket);
+        client.set_nonblocking(false).expect("it is ours");
+        move_bytes(&client, &server, 10);
+        traced.read();
+        assert_eq!(traced.sum(Side::Active, |half| half.server == address).up, 2, "{traced:?}");
+        move_bytes(&server, &client, 20);
+        close(client, server);
+        close(waiting, first);
+        traced.read();
+        let (active, passive) = traced.tcp(address);
+        let expected = Totals {
+            opened: 1,
+            closed: 2,
+            bytes_sent: 10,
+            bytes_received: 20,
+            ..Totals::default()
+        };
+        let active = Totals { retransmits: 0, ..active };
+        assert_eq!((active, passive), (expected, mirrored(expected)), "{traced:?}");
+        assert!(!traced.processes(Side::Active, address).contains(&None), "{traced:?}");
+        assert_eq!(traced.losses.untracked, 0);
+        assert!(timeless(active).failed() == 0);
+    });
+}
