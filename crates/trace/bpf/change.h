@@ -126,7 +126,7 @@ static __noinline int untracked(struct sock *sk, int before)
 	} else {
 		more.closed = 1;
 		/* Before that, nobody knows which part of it was before the trace. */
-		if (is_ready()) {
+		if (state.ready) {
 			more.sent = now.sent;
 			more.received = now.received;
 		}

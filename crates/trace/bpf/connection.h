@@ -64,9 +64,6 @@ struct {
 	__type(value, struct connection);
 } parked SEC(".maps");
 
-/* Spares a search where there is none; never less than there are. */
-__u64 parked_count;
-
 /* Sockets that lie in the same 32 KiB, which is what the kernel takes for a dozen of them, get
  * places side by side: to look at a page that was not looked at lately costs more than all else. */
 static __always_inline struct connection *place_of(__u64 socket)
@@ -75,7 +72,7 @@ static __always_inline struct connection *place_of(__u64 socket)
 
 	/* Nothing may be calculated with a pointer but with half of it. */
 	asm("%0 = %1" : "=w"(low) : "w"((__u32)socket));
-	at = (low >> 15) * 0x9e3779b9U >> (32 - settings.places_bits + 4);
+	at = (low >> 15) * 0x9e3779b9U >> (32 - state.places_bits + 4);
 	at = at << 4 | (low >> 11 & 15);
 	return bpf_map_lookup_elem(&places, &at);
 }
@@ -86,7 +83,7 @@ static __always_inline struct connection *find(__u64 socket)
 
 	if (place && place->socket == socket)
 		return place;
-	return parked_count ? bpf_map_lookup_elem(&parked, &socket) : 0;
+	return state.parked ? bpf_map_lookup_elem(&parked, &socket) : 0;
 }
 
 static __always_inline void forget(struct connection *known, __u64 socket)
@@ -97,7 +94,7 @@ static __always_inline void forget(struct connection *known, __u64 socket)
 	if (known == place) {
 		known->socket = 0;
 	} else if (!bpf_map_delete_elem(&parked, &socket)) {
-		__sync_fetch_and_sub(&parked_count, 1);
+		__sync_fetch_and_sub(&state.parked, 1);
 	}
 }
 
@@ -105,7 +102,7 @@ static __always_inline void forget(struct connection *known, __u64 socket)
 static __noinline int forget_stale(__u64 socket)
 {
 	if (!bpf_map_delete_elem(&parked, &socket)) {
-		__sync_fetch_and_sub(&parked_count, 1);
+		__sync_fetch_and_sub(&state.parked, 1);
 		LOSE(stale);
 	}
 	return 0;
@@ -117,9 +114,9 @@ static __noinline struct connection *park(__u64 socket)
 
 	/* A stale walk must not take it for the one whose memory it gets. */
 	fresh.rest = (__u64)bpf_get_prandom_u32() << GENERATION_SHIFT;
-	__sync_fetch_and_add(&parked_count, 1);
+	__sync_fetch_and_add(&state.parked, 1);
 	if (bpf_map_update_elem(&parked, &socket, &fresh, BPF_NOEXIST)) {
-		__sync_fetch_and_sub(&parked_count, 1);
+		__sync_fetch_and_sub(&state.parked, 1);
 		LOSE(no_room);
 		return 0;
 	}
@@ -131,7 +128,7 @@ static __always_inline struct connection *begin(__u64 socket)
 {
 	struct connection *place = place_of(socket);
 
-	if (parked_count)
+	if (state.parked)
 		forget_stale(socket);
 	if (!place)
 		return 0;

@@ -8,11 +8,8 @@
 
 #include "edge.h"
 
-enum { METHOD_BUNDLE, METHOD_AGGREGATE, METHOD_STREAM };
-
-/* User space sets these, and the sizes of the maps, before it loads. */
-const volatile struct settings settings = { .places_bits = 16 };
-#define method settings.method
+struct state state SEC(".bss") __attribute__((aligned(64)));
+#define method state.method
 
 struct edges {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -37,13 +34,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } events SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct control);
-} control SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -132,13 +122,11 @@ static __always_inline void send(struct edge *edge, struct totals *more)
 
 static __always_inline void count(struct edge *edge, struct totals *more)
 {
-	__u32 zero = 0;
-	struct control *told = bpf_map_lookup_elem(&control, &zero);
 	struct totals *sum;
 
 	if (method == METHOD_STREAM)
 		send(edge, more);
-	else if (told && told->current & 1)
+	else if (state.current & 1)
 		COUNT_IN(&edges_1, 1);
 	else
 		COUNT_IN(&edges_0, 0);

@@ -41,7 +41,7 @@ static __always_inline void learn_socket(struct datagram_socket *known)
 
 static __always_inline int is_ephemeral(__u16 port)
 {
-	return port >= settings.ephemeral_first && port <= settings.ephemeral_last;
+	return port >= state.ephemeral_first && port <= state.ephemeral_last;
 }
 
 /* A port that the kernel chose is a client's. A port of one's own choice may be either's: that of a

@@ -86,18 +86,19 @@ struct listener {
 _Static_assert(sizeof(struct listening) == 24, "src/listeners.rs");
 _Static_assert(sizeof(struct listener) == 32, "src/listeners.rs");
 
-/* What user space tells before it loads. */
-struct settings {
+enum { METHOD_BUNDLE, METHOD_AGGREGATE, METHOD_STREAM };
+
+/* What all programs look at, in one cache line. User space sets the settings before it loads. */
+struct state {
 	__u32 method;
 	__u32 places_bits; /* log2 of the number of places for connections */
 	__u16 ephemeral_first;
 	__u16 ephemeral_last;
-};
-
-/* What user space tells later. */
-struct control {
+	/* Not user space's: */
 	__u32 current; /* which of the two maps is written */
 	__u32 ready;   /* the connections that were there before are known */
+	__u32 zero;
+	__u64 parked; /* connections that found no place; never less than there are */
 };
 
 /* What is missing, and why. src/loss.rs has the same order. */

@@ -24,8 +24,8 @@ static __always_inline void adopt(struct tcp_sock *tp, struct sock *sk)
 	known = begin((__u64)sk);
 	if (!known)
 		return;
-	READ_NUMBERS(&now, tp, GET);
 	known->side = is_listening(sk, tp) ? PASSIVE : ACTIVE;
+	READ_NUMBERS(&now, tp, GET);
 	read_edge(&edge, sk, tp, known->side);
 	keep_edge(known, &edge);
 	known->sent = GENERATION(known->rest) | COUNTED(now.sent);

@@ -25,14 +25,6 @@ struct {
 	__type(value, struct listening);
 } listening_sockets SEC(".maps");
 
-static __always_inline int is_ready(void)
-{
-	__u32 zero = 0;
-	struct control *told = bpf_map_lookup_elem(&control, &zero);
-
-	return told && told->ready;
-}
-
 static __always_inline void listening_of(struct listening *at, struct sock *sk, __u16 port)
 {
 	read_local(at->address, sk);

@@ -126,14 +126,22 @@ static long visit_parked(void *map, __u64 *socket, struct connection *known, voi
 	return 0;
 }
 
-/* User space runs it with BPF_PROG_TEST_RUN. */
+/* User space runs it with BPF_PROG_TEST_RUN; with an argument to say that what was there before is
+ * known. Exchanges the maps, and says which is idle. */
 SEC("raw_tp")
 int walk(struct bpf_raw_tracepoint_args *ctx)
 {
-	bpf_loop(1U << settings.places_bits, visit_place, 0, 0);
-	if (parked_count)
+	__u32 idle = state.current & 1;
+
+	if (ctx->args[0]) {
+		state.ready = 1;
+		return idle ^ 1;
+	}
+	bpf_loop(1U << (state.places_bits & 31), visit_place, 0, 0);
+	if (state.parked)
 		bpf_for_each_map_elem(&parked, visit_parked, 0, 0);
-	return 0;
+	state.current = idle ^ 1;
+	return idle;
 }
 
 #endif

@@ -28,8 +28,6 @@ pub type Sums = HashMap<Edge, Counted>;
 /// The maps of a loaded object, from user space.
 pub struct Maps {
     batches: Batches,
-    /// Which of the two maps the programs write.
-    current: u32,
     queue: Option<Queue>,
 }
 
@@ -52,30 +50,18 @@ impl Maps {
             MethodName::Stream => Some(Queue::open(object)?),
             MethodName::Bundle | MethodName::Aggregate => None,
         };
-        Ok(Self { batches: Batches::new(EDGE_BYTES, TOTALS_BYTES), current: 0, queue })
+        Ok(Self { batches: Batches::new(EDGE_BYTES, TOTALS_BYTES), queue })
     }
 
-    /// Tells the programs that the connections that were there before are known.
-    pub fn set_ready(&self, object: &Object) -> Result<(), Error> {
-        self.set_control(object)
-    }
-
-    /// `struct control` of bpf/edge.h.
-    fn set_control(&self, object: &Object) -> Result<(), Error> {
-        let mut control = [0; 8];
-        control[0..4].copy_from_slice(&self.current.to_ne_bytes());
-        control[4..8].copy_from_slice(&1_u32.to_ne_bytes());
-        let set = map(object, "control").update(&[0; 4], &control, MapFlags::ANY);
-        set.map_err(|error| refused("write to the map control".to_owned(), error))
-    }
-
-    /// What was counted since the last time.
+    /// What was counted since the last time, with what moved meanwhile on the connections that are
+    /// up.
     pub fn take(&mut self, object: &Object) -> Result<(Sums, Totals), Error> {
+        let idle = walk(object, Purpose::Count)?;
         let sums = match &self.queue {
             Some(queue) => queue.take()?,
-            None => self.take_map(object)?,
+            None => self.take_map(object, idle)?,
         };
-        Ok((sums, self.take_overflow(object)?))
+        Ok((sums, take_overflow(object, idle)?))
     }
 
     /// Takes from the queue what is there, so that there is room; it is told by the next
@@ -84,10 +70,7 @@ impl Maps {
         self.queue.as_ref().map_or(Ok(()), Queue::relieve)
     }
 
-    fn take_map(&mut self, object: &Object) -> Result<Sums, Error> {
-        let idle = self.current;
-        self.current ^= 1;
-        self.set_control(object)?;
+    fn take_map(&mut self, object: &Object, idle: u32) -> Result<Sums, Error> {
         if bpf::wait_for_programs().is_err() {
             thread::sleep(GRACE);
         }
@@ -99,19 +82,19 @@ impl Maps {
         taken.map_err(Error::system("read the sums of the kernel", name))?;
         Ok(sums)
     }
+}
 
-    fn take_overflow(&self, object: &Object) -> Result<Totals, Error> {
-        // The row that nobody writes since the maps were exchanged.
-        let key = (self.current ^ 1).to_ne_bytes();
-        let overflow = map(object, "overflow");
-        let failed = |error| refused("read the map overflow".to_owned(), error);
-        let bytes = overflow.lookup(&key, MapFlags::ANY).map_err(failed)?.unwrap_or_default();
-        let totals = Counted::read(&bytes).unwrap_or_default().totals;
-        if !totals.is_zero() {
-            overflow.update(&key, &[0; TOTALS_BYTES], MapFlags::ANY).map_err(failed)?;
-        }
-        Ok(totals)
+/// Takes the row that nobody writes since the maps were exchanged.
+fn take_overflow(object: &Object, idle: u32) -> Result<Totals, Error> {
+    let key = idle.to_ne_bytes();
+    let overflow = map(object, "overflow");
+    let failed = |error| refused("read the map overflow".to_owned(), error);
+    let bytes = overflow.lookup(&key, MapFlags::ANY).map_err(failed)?.unwrap_or_default();
+    let totals = Counted::read(&bytes).unwrap_or_default().totals;
+    if !totals.is_zero() {
+        overflow.update(&key, &[0; TOTALS_BYTES], MapFlags::ANY).map_err(failed)?;
     }
+    Ok(totals)
 }
 
 fn add(sums: &mut Sums, key: &[u8], value: &[u8]) {
@@ -149,11 +132,27 @@ impl Queue {
     }
 }
 
-/// Counts what moved on the connections that are up.
-pub fn walk(object: &Object) -> Result<(), Error> {
-    let input = ProgramInput { context_in: Some(&mut [0; 8]), ..ProgramInput::default() };
+/// What the program `walk` is run for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// To count what moved on the connections that are up, and to exchange the maps.
+    Count,
+    /// To be told that what was there before is known.
+    SetReady,
+}
+
+/// Tells the programs that the connections that were there before are known.
+pub fn set_ready(object: &Object) -> Result<(), Error> {
+    walk(object, Purpose::SetReady).map(|_| ())
+}
+
+/// Returns which of the two maps is idle.
+fn walk(object: &Object, purpose: Purpose) -> Result<u32, Error> {
+    let mut context = u64::from(purpose == Purpose::SetReady).to_ne_bytes();
+    let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
     let walked = program(object, "walk").test_run(input);
-    walked.map(|_| ()).map_err(|error| refused("run the program walk".to_owned(), error))
+    let walked = walked.map_err(|error| refused("run the program walk".to_owned(), error))?;
+    Ok(walked.return_value)
 }
 
 /// All losses since the programs were loaded.

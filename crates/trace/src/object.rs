@@ -125,9 +125,9 @@ fn prepare(
                 let bytes = options.queue_bytes.clamp(4096, 1 << 30).next_power_of_two();
                 map.set_max_entries(bytes)?;
             }
-            name if name.ends_with(".rodata") => {
-                let settings = map.initial_value_mut().expect("it holds the settings");
-                write_settings(settings, places_bits, options);
+            name if name.ends_with(".bss") => {
+                let state = map.initial_value_mut().expect("it holds the state");
+                write_settings(state, places_bits, options);
             }
             _ => {}
         }
@@ -135,7 +135,7 @@ fn prepare(
     Ok(())
 }
 
-/// `struct settings` of bpf/edge.h, at the beginning.
+/// `struct state` of bpf/edge.h, as far as it is user space's.
 fn write_settings(settings: &mut [u8], places_bits: u32, options: &TraceOptions) {
     let (first, last) = options.ephemeral;
     settings[0..4].copy_from_slice(&options.method.number().to_ne_bytes());

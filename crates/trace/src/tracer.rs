@@ -66,7 +66,7 @@ impl Tracer {
         let maps = Maps::new(&loaded.object, options.method)?;
         let hidden_namespaces = existing::sockets(&loaded.object)?;
         existing::owners(&loaded.object)?;
-        maps.set_ready(&loaded.object)?;
+        maps::set_ready(&loaded.object)?;
         let mut tracer = Self {
             lost: maps::losses(&loaded)?,
             loaded,
@@ -139,7 +139,6 @@ impl Tracer {
             existing::owners(object)?;
             self.searched = Instant::now();
         }
-        maps::walk(object)?;
         let (sums, overflow) = self.maps.take(object)?;
         let now = Instant::now();
         let span = now.duration_since(mem::replace(&mut self.since, now));
