@@ -93,22 +93,19 @@ static __always_inline int is_no_way(int error)
 	       error == ENONET || error == EACCES;
 }
 
-static __always_inline void failed(struct totals *more, int error)
+static __always_inline enum failure failure_of(int error)
 {
 	if (error == ECONNREFUSED)
-		more->refused = 1;
-	else if (error == ETIMEDOUT)
-		more->timed_out = 1;
-	else if (is_no_way(error))
-		more->unreachable = 1;
-	else
-		more->abandoned = 1;
+		return REFUSED;
+	if (error == ETIMEDOUT)
+		return TIMED_OUT;
+	return is_no_way(error) ? UNREACHABLE : ABANDONED;
 }
 
 static __noinline int untracked(struct sock *sk, int before)
 {
 	struct edge edge = {};
-	struct totals more = {};
+	struct ending end = {};
 	struct numbers now;
 	struct tcp_sock *tp;
 
@@ -122,16 +119,16 @@ static __noinline int untracked(struct sock *sk, int before)
 	edge.guessed = before != TCP_SYN_SENT;
 	READ_NUMBERS(&now, tp, GET);
 	if (before == TCP_SYN_SENT) {
-		failed(&more, GET(sk, sk_err));
+		end.failure = failure_of(GET(sk, sk_err));
 	} else {
-		more.closed = 1;
+		end.closed = 1;
 		/* Before that, nobody knows which part of it was before the trace. */
 		if (state.ready) {
-			more.sent = now.sent;
-			more.received = now.received;
+			end.sent = now.sent;
+			end.received = now.received;
 		}
 	}
-	count(&edge, &more);
+	count_rare_ending(&edge, &end);
 	return 0;
 }
 
@@ -139,7 +136,7 @@ static __noinline int untracked(struct sock *sk, int before)
 static __noinline int ended(struct sock *sk, int before)
 {
 	struct connection *known = sk ? find((__u64)sk) : 0;
-	struct totals more = {};
+	struct ending end = {};
 	struct edge edge = {};
 	struct numbers now;
 	struct tcp_sock *tp;
@@ -159,26 +156,25 @@ static __noinline int ended(struct sock *sk, int before)
 	/* Not the peer and no timer: whoever runs has closed it. */
 	if (!error && (before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT))
 		closing(sk);
-	take(known, &more, now.sent, now.received, now.retransmits);
-	more.pid = known->pid;
+	take(known, &end, now.sent, now.received, now.retransmits);
+	end.pid = known->pid;
 	if (since_us) {
 		__u64 until = GET(tp, tcp_mstamp);
 
-		more.closed = 1;
-		more.resets = error || before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT ||
-			      before == TCP_FIN_WAIT1;
-		more.rtt_samples = now.rtt_us != 0;
-		more.rtt_us_sum = now.rtt_us;
+		end.closed = 1;
+		end.reset = error || before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT ||
+			    before == TCP_FIN_WAIT1;
+		end.rtt_us = now.rtt_us;
 		if (until > since_us)
-			more.duration_us_sum = until - since_us;
+			end.duration_us = until - since_us;
 	} else {
-		more.opened = 0;
-		failed(&more, error);
+		end.opened = 0;
+		end.failure = failure_of(error);
 	}
 	read_edge(&edge, sk, tp, known->side);
 	name_edge(&edge, known);
 	forget(known, (__u64)sk);
-	count(&edge, &more);
+	count_ending(&edge, &end);
 	return 1;
 }
 

@@ -172,7 +172,7 @@ static __always_inline void name_edge(struct edge *edge, const struct connection
 
 /* What has to be counted when the numbers have come to these; the record is given away. The walk
  * begins with the word that is given away first: what it has not seen there, it will not count. */
-static __always_inline void take(struct connection *known, struct totals *more, __u64 sent,
+static __always_inline void take(struct connection *known, struct ending *more, __u64 sent,
 				 __u64 received, __u64 retransmits)
 {
 	__u64 next = NEXT_GENERATION(known->rest);

@@ -132,4 +132,77 @@ static __always_inline void count(struct edge *edge, struct totals *more)
 		COUNT_IN(&edges_0, 0);
 }
 
+/* What a connection that ends has to count; most of the rest is 0. */
+struct ending {
+	__u64 sent;
+	__u64 received;
+	__u64 duration_us;
+	__u32 retransmits;
+	__u32 rtt_us;
+	__u32 pid;
+	__u8 opened;
+	__u8 closed;
+	__u8 reset;
+	__u8 failure; /* enum failure */
+};
+
+enum failure { NOT_FAILED, REFUSED, TIMED_OUT, UNREACHABLE, ABANDONED };
+
+static __noinline int count_rare_ending(struct edge *edge, struct ending *end)
+{
+	struct totals more = {};
+
+	if (!edge || !end)
+		return 0;
+	more.opened = end->opened;
+	more.closed = end->closed;
+	more.sent = end->sent;
+	more.received = end->received;
+	more.rtt_us_sum = end->rtt_us;
+	more.rtt_samples = end->rtt_us != 0;
+	more.duration_us_sum = end->duration_us;
+	more.pid = end->pid;
+	more.resets = end->reset;
+	more.refused = end->failure == REFUSED;
+	more.timed_out = end->failure == TIMED_OUT;
+	more.unreachable = end->failure == UNREACHABLE;
+	more.abandoned = end->failure == ABANDONED;
+	more.retransmits = end->retransmits;
+	count(edge, &more);
+	return 0;
+}
+
+/* The same as count(), for what happens most often: a connection that came up since the last
+ * reading, and ended well, on an edge that is known. */
+static __always_inline void count_ending(struct edge *edge, struct ending *end)
+{
+	struct totals *sum = 0;
+
+	if (method != METHOD_STREAM && !end->reset && !end->failure && !end->retransmits) {
+		if (state.current & 1)
+			sum = bpf_map_lookup_elem(&edges_1, edge);
+		else
+			sum = bpf_map_lookup_elem(&edges_0, edge);
+	}
+	if (!sum) {
+		count_rare_ending(edge, end);
+		return;
+	}
+	if (end->opened)
+		__sync_fetch_and_add(&sum->opened, 1);
+	__sync_fetch_and_add(&sum->closed, 1);
+	if (end->sent)
+		__sync_fetch_and_add(&sum->sent, end->sent);
+	if (end->received)
+		__sync_fetch_and_add(&sum->received, end->received);
+	if (end->rtt_us) {
+		__sync_fetch_and_add(&sum->rtt_us_sum, end->rtt_us);
+		__sync_fetch_and_add(&sum->rtt_samples, 1);
+	}
+	if (end->duration_us)
+		__sync_fetch_and_add(&sum->duration_us_sum, end->duration_us);
+	if (end->pid && end->pid != sum->pid)
+		sum->pid = end->pid;
+}
+
 #endif
