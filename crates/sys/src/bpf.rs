@@ -67,8 +67,8 @@ impl Batches {
     }
 
     /// Takes the entries of `map`, which must be a hash map with entries of the sizes that this was
-    /// made for, and hands each key with its value to `each`. Nobody may write to it meanwhile: what
-    /// is written while its entry is taken may be lost.
+    /// made for, and hands each key with its value to `each`. Nobody may write to it meanwhile:
+    /// what is written while its entry is taken may be lost.
     ///
     /// # Errors
     /// `EINVAL` where the kernel has no batches for this kind of map (before 5.6); others as
@@ -140,8 +140,8 @@ fn call(command: libc::c_long, batch: &mut Batch) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Has the kernel count the runs of every BPF program and their time (`run_cnt` and `run_time_ns` of
-/// `/proc/PID/fdinfo`) until what is returned is closed, which the end of the process does too,
+/// Has the kernel count the runs of every BPF program and their time (`run_cnt` and `run_time_ns`
+/// of `/proc/PID/fdinfo`) until what is returned is closed, which the end of the process does too,
 /// however it ends. `kernel.bpf_stats_enabled` does the same, and outlives whoever sets it.
 ///
 /// # Errors

@@ -5,9 +5,9 @@
 //! stays safe. Nothing here decides anything.
 //!
 //! Read in this order: `netlink.rs`, `netns.rs`, `capabilities.rs`, `limits.rs`, `kernel.rs`,
-//! `usage.rs`, `user.rs`, `process.rs`, `signals.rs`, `terminal.rs`, `clock.rs`, `bpf.rs`; then what sends and receives:
-//! `option.rs`, `address.rs`, `filter.rs`, `error_queue.rs`, `datagrams.rs`, `raw.rs`, `packet.rs`
-//! (`packet/ring.rs`).
+//! `usage.rs`, `user.rs`, `process.rs`, `signals.rs`, `terminal.rs`, `clock.rs`, `bpf.rs`; then
+//! what sends and receives: `option.rs`, `address.rs`, `filter.rs`, `error_queue.rs`,
+//! `datagrams.rs`, `raw.rs`, `packet.rs` (`packet/ring.rs`).
 
 pub mod address;
 pub mod bpf;

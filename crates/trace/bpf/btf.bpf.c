@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
 /*
- * Traces by tracepoints whose arguments the kernel describes (BTF), or by entries of functions where
- * those are refused. User space loads one of the two.
+ * Traces by tracepoints whose arguments the kernel describes (BTF), or by entries of functions
+ * where those are refused. User space loads one of the two.
  */
 #include "kernel.h"
 

@@ -4,11 +4,11 @@
  * of its traffic has been counted already.
  *
  * The records lie in an array, each at a place that follows from the address of its socket, so that
- * a short connection costs one cache line, no allocation and no lock. What finds its place taken is parked in a hash
- * map. Three writers meet at a record: the events of its socket, which come one at a time, the
- * walk (walk.h), and the search for owners. An event gives a record away by changing its
- * generation; whoever wants to count what moved must exchange the number that he went by, and has
- * lost where that is no longer there.
+ * a short connection costs one cache line, no allocation and no lock. What finds its place taken is
+ * parked in a hash map. Three writers meet at a record: the events of its socket, which come one at
+ * a time, the walk (walk.h), and the search for owners. An event gives a record away by changing
+ * its generation; whoever wants to count what moved must exchange the number that he went by, and
+ * has lost where that is no longer there.
  */
 #ifndef PORTOLAN_CONNECTION_H
 #define PORTOLAN_CONNECTION_H

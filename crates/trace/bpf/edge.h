@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
  *
- * What the programs count, and under which key. src/edge.rs has the same offsets. All numbers are in
- * host byte order but addresses, which are in network byte order; IPv4 is IPv4-mapped (RFC 4291,
+ * What the programs count, and under which key. src/edge.rs has the same offsets. All numbers are
+ * in host byte order but addresses, which are in network byte order; IPv4 is IPv4-mapped (RFC 4291,
  * 2.5.5.2).
  */
 #ifndef PORTOLAN_EDGE_H

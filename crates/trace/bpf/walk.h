@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
  *
  * Once per reading: what moved on the connections that are up. Their sockets are read without a
- * lock and without a reference; that this went well shows when the number that was counted before is
- * still there to be exchanged (connection.h).
+ * lock and without a reference; that this went well shows when the number that was counted before
+ * is still there to be exchanged (connection.h).
  */
 #ifndef PORTOLAN_WALK_H
 #define PORTOLAN_WALK_H

@@ -9,10 +9,10 @@
 //! halves of [`portolan_flow::Flow`]s, each as one end saw it; `portolan_flow::fold` joins them.
 //! What could not be counted is counted: [`Losses`], and a row for all edges that found no room.
 //!
-//! Read in this order: `method.rs`, `reading.rs`, `edge.rs`, `losses.rs`, `cgroups.rs`, `object.rs`, `maps.rs`,
-//! `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of `bpf/`: `edge.h`,
-//! `count.h`, `connection.h`, `socket.h`, `listen.h`, `change.h`, `packet.h`,
-//! `datagram.h`, `walk.h`, `existing.h`.
+//! Read in this order: `method.rs`, `reading.rs`, `edge.rs`, `losses.rs`, `cgroups.rs`, `object.rs`,
+//! `maps.rs`, `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of the programs:
+//! `bpf/edge.h`, `bpf/count.h`, `bpf/connection.h`, `bpf/socket.h`, `bpf/listen.h`,
+//! `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/walk.h`, `bpf/existing.h`.
 
 #![forbid(unsafe_code)]
 

@@ -19,7 +19,8 @@ use crate::{
     object::{self, Loaded, map, program, refused},
 };
 
-/// Programs run for microseconds; where the kernel will not say when all have ended, this is enough.
+/// Programs run for microseconds; where the kernel will not say when all have ended, this is
+/// enough.
 const GRACE: Duration = Duration::from_millis(50);
 
 /// What was counted under each key.

@@ -53,20 +53,18 @@ const DATAGRAMS: [&str; 2] = ["datagram_leaves", "datagram_comes"];
 
 /// Loads the programs for one way to attach, and attaches them. From then on the kernel counts.
 pub fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
-    let object = load_object(attach, options)?;
+    let (object, refused_udp) = load_most(attach, options)?;
     let mut links = Vec::new();
     for name in attached(attach) {
         let link = program(&object, name).attach();
         links.push(link.map_err(|error| refused(format!("attach {name}"), error))?);
     }
-    let datagrams = if options.udp { attach_datagrams(&object) } else { Ok(Vec::new()) };
-    let without_udp = match datagrams {
-        Ok(more) => {
-            links.extend(more);
-            None
-        }
-        Err(error) => Some(error),
+    let datagrams = match refused_udp {
+        Some(error) => Err(error),
+        None if options.udp => attach_datagrams(&object),
+        None => Ok(Vec::new()),
     };
+    let without_udp = datagrams.map(|more| links.extend(more)).err();
     Ok(Loaded { object, attach, without_udp, _links: links })
 }
 
@@ -82,6 +80,19 @@ fn attach_datagrams(object: &Object) -> Result<Vec<Link>, Error> {
         link.map_err(|error| refused(format!("attach {name}"), error))
     };
     DATAGRAMS.iter().map(attach).collect()
+}
+
+/// Loads the programs; those for UDP only if the kernel takes them, else with the reason. A kernel
+/// may have been built without programs for control groups.
+fn load_most(attach: Attach, options: &TraceOptions) -> Result<(Object, Option<Error>), Error> {
+    match load_object(attach, options) {
+        Err(error) if options.udp => {
+            let without = TraceOptions { udp: false, ..*options };
+            // Where that fails too, UDP was not the reason.
+            Ok((load_object(attach, &without)?, Some(error)))
+        }
+        loaded => Ok((loaded?, None)),
+    }
 }
 
 fn load_object(attach: Attach, options: &TraceOptions) -> Result<Object, Error> {
