@@ -16,6 +16,10 @@ const LOOKUP_AND_DELETE_BATCH: libc::c_long = 25;
 const ENABLE_STATS: libc::c_long = 32;
 const STATS_RUN_TIME: u32 = 0;
 
+/// What the kernel finds wrong before it says how many entries it has copied
+/// (`__htab_map_lookup_and_delete_batch` of kernel/bpf/hashtab.c).
+const NOT_BEGUN: [i32; 4] = [libc::EINVAL, libc::EBADF, libc::EPERM, libc::EFAULT];
+
 /// A hash map whose bucket holds more entries than this at once is none that works.
 const BATCH_MAX: usize = 1 << 22;
 
@@ -110,7 +114,9 @@ impl Batches {
                 self.room *= 2;
                 continue;
             }
-            if done.is_ok() || code == Some(libc::ENOENT) {
+            // The kernel says how many it has copied, also where it could not go on; where it did not
+            // even begin, the number is still ours.
+            if code.is_none_or(|code| !NOT_BEGUN.contains(&code)) {
                 let taken = usize::try_from(batch.count).unwrap_or(0).min(self.room);
                 let keys = self.keys.chunks_exact(self.key_bytes);
                 let values = self.values.chunks_exact(self.value_bytes);

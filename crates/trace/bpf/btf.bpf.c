@@ -21,6 +21,13 @@ int by_tracepoint(__u64 *ctx)
 	return changed((struct sock *)ctx[0], ctx[1], ctx[2]);
 }
 
+/* Attached behind the first, once events turn out to be missed. */
+SEC("tp_btf/inet_sock_set_state")
+int by_tracepoint_again(__u64 *ctx)
+{
+	return changed_unseen((struct sock *)ctx[0], ctx[1], ctx[2]);
+}
+
 SEC("fentry/tcp_set_state")
 int by_entry(__u64 *ctx)
 {

@@ -25,6 +25,7 @@ static __always_inline void connecting(struct sock *sk)
 	if (!known)
 		return;
 	known->side = ACTIVE;
+	known->phase = CONNECTING;
 	take_owner(known);
 }
 
@@ -49,27 +50,29 @@ static __noinline int tell_opened(struct connection *known, struct sock *sk)
 	return 0;
 }
 
-static __always_inline int is_connecting(struct connection *known)
+static __always_inline void crossing(struct sock *sk)
 {
-	return !known->since_us && known->side == ACTIVE;
+	struct connection *known = find((__u64)sk);
+
+	if (known && known->phase == CONNECTING)
+		known->phase = CROSSING;
 }
 
-/* In whatever context the last packet of the handshake came. */
+/* In whatever context the last packet of the handshake came. A record that says otherwise is what
+ * an event that was lost has left. */
 static __always_inline void connected(struct sock *sk, int before)
 {
-	struct connection *known;
-	struct tcp_sock *tp;
+	struct connection *known = find((__u64)sk);
+	struct tcp_sock *tp = TCP(sk);
 
-	known = find((__u64)sk);
-	/* From SYN_RECV too, where both ends connect to each other (RFC 9293, 3.5). */
-	if (before != TCP_SYN_SENT && !(known && is_connecting(known))) {
+	if (!known || known->phase != (before == TCP_SYN_SENT ? CONNECTING : CROSSING)) {
 		known = begin((__u64)sk);
 		if (known)
-			known->side = PASSIVE;
+			known->side = before == TCP_SYN_SENT ? ACTIVE : PASSIVE;
 	}
-	tp = TCP(sk);
 	if (!known || !tp)
 		return;
+	known->phase = UP;
 	known->since_us = GET(tp, tcp_mstamp);
 	if (method == METHOD_STREAM)
 		tell_opened(known, sk);
@@ -108,6 +111,7 @@ static __noinline int untracked(struct sock *sk, int before)
 	struct ending end = {};
 	struct numbers now;
 	struct tcp_sock *tp;
+	__u8 side;
 
 	if (!sk)
 		return 0;
@@ -115,9 +119,9 @@ static __noinline int untracked(struct sock *sk, int before)
 	if (!tp)
 		return 0;
 	LOSE(untracked);
-	read_edge(&edge, sk, tp, before == TCP_SYN_SENT || !is_listening(sk, tp) ? ACTIVE : PASSIVE);
-	edge.guessed = before != TCP_SYN_SENT;
-	READ_NUMBERS(&now, tp, GET);
+	side = before == TCP_SYN_SENT ? ACTIVE : side_of(sk, tp, &edge.guessed);
+	read_edge(&edge, sk, tp, side);
+	READ_NUMBERS(&now, tp, side, GET);
 	if (before == TCP_SYN_SENT) {
 		end.failure = failure_of(GET(sk, sk_err));
 	} else {
@@ -152,23 +156,24 @@ static __noinline int ended(struct sock *sk, int before)
 	since_us = known->since_us;
 	known->since_us = 0;
 	error = GET(sk, sk_err);
-	READ_NUMBERS(&now, tp, GET);
+	READ_NUMBERS(&now, tp, known->side, GET);
 	/* Not the peer and no timer: whoever runs has closed it. */
 	if (!error && (before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT))
 		closing(sk);
 	take(known, &end, now.sent, now.received, now.retransmits);
 	end.pid = known->pid;
-	if (since_us) {
+	if (before != TCP_SYN_SENT && before != TCP_SYN_RECV) {
 		__u64 until = GET(tp, tcp_mstamp);
 
 		end.closed = 1;
 		end.reset = error || before == TCP_ESTABLISHED || before == TCP_CLOSE_WAIT ||
 			    before == TCP_FIN_WAIT1;
 		end.rtt_us = now.rtt_us;
-		if (until > since_us)
+		if (since_us && until > since_us)
 			end.duration_us = until - since_us;
 	} else {
 		end.opened = 0;
+		end.sent = end.received = 0;
 		end.failure = failure_of(error);
 	}
 	read_edge(&edge, sk, tp, known->side);
@@ -189,6 +194,10 @@ static __always_inline int changed(struct sock *sk, int before, int now)
 	case TCP_ESTABLISHED:
 		connected(sk, before);
 		break;
+	case TCP_SYN_RECV:
+		if (before == TCP_SYN_SENT)
+			crossing(sk);
+		break;
 	case TCP_FIN_WAIT1:
 	case TCP_LAST_ACK:
 		closing(sk);
@@ -203,6 +212,23 @@ static __always_inline int changed(struct sock *sk, int before, int now)
 			untracked(sk, before);
 		break;
 	}
+	return 0;
+}
+
+/* The kernel does not run a program for an event that interrupts it (__bpf_trace_run). This is for a
+ * second program, which is run then: it does what the first was not run for, and nothing else. */
+static __always_inline int changed_unseen(struct sock *sk, int before, int now)
+{
+	struct connection *known;
+
+	if ((now != TCP_ESTABLISHED && now != TCP_CLOSE) || before == TCP_LISTEN ||
+	    GET(sk, sk_protocol) != IPPROTO_TCP)
+		return 0;
+	known = find((__u64)sk);
+	if (now == TCP_CLOSE && known)
+		ended(sk, before);
+	else if (now == TCP_ESTABLISHED && (!known || known->phase != UP))
+		connected(sk, before);
 	return 0;
 }
 

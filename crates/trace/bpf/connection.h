@@ -24,8 +24,10 @@ struct connection {
 	char name[16];
 	__u32 pid;
 	__u8 side;
+	__u8 guessed; /* the side was concluded from the ports */
+	__u8 phase;   /* enum phase */
 	__u8 suspect; /* the last walk found its socket closed */
-	__u8 zero[10];
+	__u8 zero[8];
 	/* The rest is for connections that a walk has met. */
 	__u64 sent;
 	__u64 received;
@@ -36,6 +38,9 @@ struct connection {
 	__u16 other;
 	__u64 zeros;
 };
+
+/* What was seen of it last. CROSSING: both ends connect to each other (RFC 9293, 3.5). */
+enum phase { NOTHING, CONNECTING, CROSSING, UP };
 
 _Static_assert(sizeof(struct connection) == 128, "two cache lines");
 _Static_assert(__builtin_offsetof(struct connection, sent) == 64, "two cache lines");
@@ -140,7 +145,7 @@ static __always_inline struct connection *begin(__u64 socket)
 		return park(socket);
 	}
 	((__u64 *)place->name)[0] = ((__u64 *)place->name)[1] = place->cgroup = 0;
-	place->pid = place->suspect = 0;
+	place->pid = place->guessed = place->phase = place->suspect = 0;
 	return place;
 }
 
@@ -165,6 +170,7 @@ static __always_inline void keep_edge(struct connection *known, const struct edg
 
 static __always_inline void name_edge(struct edge *edge, const struct connection *known)
 {
+	edge->guessed = known->guessed;
 	edge->cgroup = known->cgroup;
 	((__u64 *)edge->name)[0] = ((__u64 *)known->name)[0];
 	((__u64 *)edge->name)[1] = ((__u64 *)known->name)[1];
@@ -187,7 +193,7 @@ static __always_inline void take(struct connection *known, struct ending *more, 
 	}
 	more->sent = beyond(sent, __sync_lock_test_and_set(&known->sent, next));
 	more->received = beyond(received, __sync_lock_test_and_set(&known->received, next));
-	more->retransmits = retransmits - (__u32)rest;
+	more->retransmits = (__u32)(retransmits - rest);
 }
 
 #endif

@@ -12,14 +12,15 @@
 
 /* What is remembered of a UDP socket, with the socket. */
 struct datagram_socket {
-	__u64 address; /* 0: nothing is known yet */
+	__u64 address;
 	__u64 cgroup;
 	char name[16];
 	__u32 pid;
 	__u32 netns;
 	__u8 chosen; /* the port is one of its own choice (bind) */
 	__u8 of_kernel;
-	__u8 zero[6];
+	__u8 learned; /* the three before it are right */
+	__u8 zero[5];
 };
 
 struct {
@@ -37,22 +38,19 @@ static __always_inline void learn_socket(struct datagram_socket *known)
 	known->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	known->chosen = !!(BPF_CORE_READ(sk, sk_userlocks) & SOCK_BINDPORT_LOCK);
 	known->of_kernel = BPF_CORE_READ_BITFIELD_PROBED(sk, sk_kern_sock);
-}
-
-static __always_inline int is_ephemeral(__u16 port)
-{
-	return port >= state.ephemeral_first && port <= state.ephemeral_last;
+	*(volatile __u8 *)&known->learned = 1;
 }
 
 /* A port that the kernel chose is a client's. A port of one's own choice may be either's: that of a
  * server, of a resolver that trusts the kernel's choice too little, or of both ends. */
 static __always_inline void decide_side(struct edge *edge, struct datagram_socket *known,
-					__u16 local, __u16 remote, int is_connected)
+					__u16 local, __u16 remote, int is_connected, int is_sent)
 {
 	int is_served = is_ephemeral(remote) || local <= remote;
 
 	edge->side = ACTIVE;
-	edge->guessed = 0;
+	/* To a client's port anybody can send something that it never asked for. */
+	edge->guessed = !is_sent && !is_connected;
 	if (known->chosen) {
 		edge->guessed = is_connected || is_ephemeral(local) || !is_ephemeral(remote);
 		if (is_connected || (is_ephemeral(local) && !is_ephemeral(remote)))
@@ -94,14 +92,15 @@ static __always_inline int passes(struct __sk_buff *skb, struct edge *edge, stru
 	if (!sk)
 		return 1;
 	sk = bpf_sk_fullsock(sk);
-	if (!sk)
+	/* A raw socket sees what others have sent and got as well. */
+	if (!sk || sk->type != SOCK_DGRAM || sk->protocol != IPPROTO_UDP)
 		return 1;
 	known = bpf_sk_storage_get(&datagram_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!known) {
 		LOSE(not_counted);
 		return 1;
 	}
-	if (!known->address) {
+	if (!known->learned) {
 		known->address = (__u64)sk;
 		learn_socket(known);
 	}
@@ -111,7 +110,7 @@ static __always_inline int passes(struct __sk_buff *skb, struct edge *edge, stru
 	edge->cgroup = known->cgroup;
 	edge->netns = known->netns;
 	edge->transport = IPPROTO_UDP;
-	decide_side(edge, known, local, remote, sk->dst_port != 0);
+	decide_side(edge, known, local, remote, sk->dst_port != 0, is_sent);
 	if (is_sent) {
 		more.sent = bytes;
 		more.datagrams_sent = datagrams;
@@ -134,6 +133,9 @@ static __always_inline int datagram(struct __sk_buff *skb, int is_sent)
 		struct ipv4 *ip = data;
 
 		if (data + IPV4_BYTES > end || ip->protocol != IPPROTO_UDP)
+			return 1;
+		/* The datagram's header is in its first fragment, and is whole before it is cut. */
+		if ((ip->version_and_length & 15) < 5 || ip->fragment & __builtin_bswap16(0x1fff))
 			return 1;
 		udp = data + (ip->version_and_length & 15) * 4;
 		read_v4(is_sent ? edge.local : edge.remote, ip->source);

@@ -24,8 +24,9 @@ static __always_inline void adopt(struct tcp_sock *tp, struct sock *sk)
 	known = begin((__u64)sk);
 	if (!known)
 		return;
-	known->side = is_listening(sk, tp) ? PASSIVE : ACTIVE;
-	READ_NUMBERS(&now, tp, GET);
+	known->side = side_of(sk, tp, &known->guessed);
+	known->phase = UP;
+	READ_NUMBERS(&now, tp, known->side, GET);
 	read_edge(&edge, sk, tp, known->side);
 	keep_edge(known, &edge);
 	known->sent = GENERATION(known->rest) | COUNTED(now.sent);
@@ -42,8 +43,10 @@ static __always_inline void await(struct sock *sk)
 	if (find((__u64)sk))
 		return;
 	known = begin((__u64)sk);
-	if (known)
-		known->side = ACTIVE;
+	if (!known)
+		return;
+	known->side = ACTIVE;
+	known->phase = CONNECTING;
 }
 
 /* Listeners come first (tcp_seq_start of net/ipv4/tcp_ipv4.c). */
@@ -90,10 +93,7 @@ static __always_inline void own_datagrams(struct task_struct *task, struct sock 
 
 	if (!known)
 		return;
-	if (!known->address) {
-		known->address = (__u64)sk;
-		learn_socket(known);
-	}
+	/* The rest is learned from its first datagram: it may not be bound yet. */
 	if (!known->name[0])
 		read_owner(task, known->name, &known->cgroup, &known->pid);
 }

@@ -100,9 +100,11 @@ struct inet_connection_sock {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u64 tcp_mstamp;
-	__u64 bytes_sent;
-	__u64 bytes_retrans;
+	__u64 bytes_acked;
 	__u64 bytes_received;
+	__u32 write_seq;
+	__u32 snd_nxt;
+	__u32 snd_una;
 	__u32 srtt_us;
 	__u32 total_retrans;
 };

@@ -38,8 +38,12 @@ static __noinline int add_listener(struct listening *at, __u64 socket, struct ta
 {
 	struct listener fresh = {}, *known;
 
-	if (!at || bpf_map_update_elem(&listening_sockets, &socket, at, BPF_NOEXIST))
+	if (!at || bpf_map_lookup_elem(&listening_sockets, &socket))
 		return 0;
+	if (bpf_map_update_elem(&listening_sockets, &socket, at, BPF_NOEXIST)) {
+		LOSE(listeners);
+		return 0;
+	}
 	bpf_map_update_elem(&listeners, at, &fresh, BPF_NOEXIST);
 	known = bpf_map_lookup_elem(&listeners, at);
 	if (!known) {
@@ -57,6 +61,9 @@ static __always_inline void listens(struct sock *sk)
 	struct listening at;
 
 	listening_of(&at, sk, GET(sk, __sk_common.skc_num));
+	/* Of its own accord listen() has not chosen a port yet; who accepts there shows itself. */
+	if (!at.port)
+		return;
 	add_listener(&at, (__u64)sk, (void *)bpf_get_current_task_btf());
 }
 
@@ -91,6 +98,19 @@ static __always_inline int is_listening(struct sock *sk, struct tcp_sock *tp)
 		return 1;
 	at.address[2] = __builtin_bswap32(0xffff);
 	return !!bpf_map_lookup_elem(&listeners, &at);
+}
+
+/* Of a connection whose beginning nobody saw. */
+static __always_inline __u8 side_of(struct sock *sk, struct tcp_sock *tp, __u8 *guessed)
+{
+	int here = is_ephemeral(__builtin_bswap16(GET(tp, inet_conn.icsk_inet.inet_sport)));
+	int there = is_ephemeral(__builtin_bswap16(GET(sk, __sk_common.skc_dport)));
+
+	if (is_listening(sk, tp))
+		return PASSIVE;
+	/* The everyday client: an ephemeral port here, another kind of port there. */
+	*guessed = !here || there;
+	return !here && there ? PASSIVE : ACTIVE;
 }
 
 #endif

@@ -42,7 +42,9 @@ enum { ETHERTYPE_IPV4 = 0x0800, ETHERTYPE_IPV6 = 0x86dd };
 
 struct ipv4 {
 	__u8 version_and_length;
-	__u8 skipped[8];
+	__u8 skipped[5];
+	__be16 fragment; /* flags and offset */
+	__u8 hops;
 	__u8 protocol;
 	__be16 checksum;
 	__be32 source;

@@ -27,16 +27,38 @@ struct numbers {
 	__u32 rtt_us;
 };
 
-/* The payload alone: what was sent again is in bytes_sent (tcp_transmit_skb), and a FIN in
- * bytes_received (tcp_rcv_nxt_update); SOCK_DONE says that there was one (tcp_fin). */
-#define READ_NUMBERS(into, tp, READ)                                                          \
+/* Whether this end has closed, so that a FIN follows all that is to be sent. */
+static __always_inline int has_closed(int tcp_state)
+{
+	return 1 << tcp_state & (1 << TCP_FIN_WAIT1 | 1 << TCP_FIN_WAIT2 | 1 << TCP_CLOSING |
+				 1 << TCP_LAST_ACK);
+}
+
+/* The payload alone, each byte once. What was acknowledged and what is under way, by sequence
+ * numbers, which count the SYN of who connects, and a FIN: bytes_sent would have what this host
+ * dropped itself, in a full queue or a firewall, a second time (tcp_write_xmit). A FIN is in
+ * bytes_received (tcp_rcv_nxt_update) too; SOCK_DONE says that there was one (tcp_fin). In this
+ * order, so that an acknowledgement that comes meanwhile makes less of it, not more. */
+#define READ_NUMBERS(into, tp, side, READ)                                                    \
 	do {                                                                                  \
-		(into)->sent = READ(tp, bytes_sent) - READ(tp, bytes_retrans);                \
-		(into)->received = READ(tp, bytes_received) -                                 \
-			(READ(tp, inet_conn.icsk_inet.sk.__sk_common.skc_flags) >> SOCK_DONE & 1); \
+		__u64 acked = READ(tp, bytes_acked), got = READ(tp, bytes_received);          \
+		__u32 next = READ(tp, snd_nxt), first = READ(tp, snd_una);                    \
+		int done = READ(tp, inet_conn.icsk_inet.sk.__sk_common.skc_flags) >> SOCK_DONE; \
+		int closed = has_closed(READ(tp, inet_conn.icsk_inet.sk.__sk_common.skc_state)); \
+                                                                                              \
+		acked += (__u32)(next - first);                                               \
+		acked -= acked && (side) == ACTIVE;                                           \
+		acked -= acked && closed && next == READ(tp, write_seq);                      \
+		(into)->sent = acked;                                                         \
+		(into)->received = got - (got && done & 1);                                   \
 		(into)->retransmits = READ(tp, total_retrans);                                \
 		(into)->rtt_us = READ(tp, srtt_us) >> 3;                                      \
 	} while (0)
+
+static __always_inline int is_ephemeral(__u16 port)
+{
+	return port >= state.ephemeral_first && port <= state.ephemeral_last;
+}
 
 static __always_inline void read_v4(__be32 *into, __be32 address)
 {

@@ -12,15 +12,16 @@
 
 #define PROBE(from, field) BPF_CORE_READ(from, field)
 
+/* Never back: it is read without a lock. */
 static __always_inline int advance(__u64 *counted, __u64 before, __u64 to, __u64 *moved)
 {
-	__u64 next = GENERATION(before) | COUNTED(to);
+	__u64 by = beyond(to, before);
 
-	if (next == before)
+	if (!by)
 		return 1;
-	if (__sync_val_compare_and_swap(counted, before, next) != before)
+	if (__sync_val_compare_and_swap(counted, before, before + by) != before)
 		return 0;
-	*moved = COUNTED(next) - COUNTED(before);
+	*moved = by;
 	return 1;
 }
 
@@ -74,7 +75,7 @@ static __always_inline void recall_edge(struct edge *edge, struct connection *kn
  * claim: nobody looks at it until then. */
 static __always_inline void visit(struct connection *known)
 {
-	__u64 socket = known->socket, rest = known->rest, flags = 0;
+	__u64 socket = known->socket, rest = known->rest, next;
 	__u64 sent = known->sent, received = known->received;
 	struct tcp_sock *tp = (void *)socket;
 	struct totals more = {};
@@ -89,7 +90,7 @@ static __always_inline void visit(struct connection *known)
 	}
 	if (!known->since_us)
 		return;
-	READ_NUMBERS(&now, tp, PROBE);
+	READ_NUMBERS(&now, tp, known->side, PROBE);
 	if (!(rest & OPENED)) {
 		meet(known, tp);
 		more.opened = 1;
@@ -98,23 +99,28 @@ static __always_inline void visit(struct connection *known)
 		known->sent = GENERATION(rest) | COUNTED(now.sent);
 		known->received = GENERATION(rest) | COUNTED(now.received);
 	}
-	if (known->socket != socket || !advance(&known->rest, rest, now.retransmits | OPENED, &flags))
-		return;
+	recall_edge(&edge, known);
 	more.up = 1;
 	more.pid = known->pid;
-	more.retransmits = now.retransmits - (__u32)rest;
+	more.retransmits = (__u32)(now.retransmits - rest);
 	more.rtt_samples = now.rtt_us != 0;
 	more.rtt_us_sum = now.rtt_us;
+	/* The word that an event gives away first; exchanged also where it stays what it is. */
+	next = GENERATION(rest) | OPENED | now.retransmits;
+	if (known->socket != socket ||
+	    __sync_val_compare_and_swap(&known->rest, rest, next) != rest)
+		return;
 	if (rest & OPENED && advance(&known->sent, sent, now.sent, &more.sent))
 		advance(&known->received, received, now.received, &more.received);
-	recall_edge(&edge, known);
 	count(&edge, &more);
 }
 
-static long visit_place(__u32 at, void *unused)
+static long visit_place(__u32 at, __u32 *first)
 {
-	struct connection *known = bpf_map_lookup_elem(&places, &at);
+	struct connection *known;
 
+	at += *first;
+	known = bpf_map_lookup_elem(&places, &at);
 	if (known && known->socket)
 		visit(known);
 	return 0;
@@ -126,22 +132,35 @@ static long visit_parked(void *map, __u64 *socket, struct connection *known, voi
 	return 0;
 }
 
-/* User space runs it with BPF_PROG_TEST_RUN; with an argument to say that what was there before is
- * known. Exchanges the maps, and says which is idle. */
+/* User space runs these with BPF_PROG_TEST_RUN: the first for so many places from one on, since
+ * nothing else can run on its processor meanwhile. */
 SEC("raw_tp")
 int walk(struct bpf_raw_tracepoint_args *ctx)
 {
+	__u32 first = ctx->args[0], many = ctx->args[1];
+
+	bpf_loop(many, visit_place, &first, 0);
+	return 0;
+}
+
+/* Then this. Exchanges the maps, and says which is idle. */
+SEC("raw_tp")
+int finish(struct bpf_raw_tracepoint_args *ctx)
+{
 	__u32 idle = state.current & 1;
 
-	if (ctx->args[0]) {
-		state.ready = 1;
-		return idle ^ 1;
-	}
-	bpf_loop(1U << (state.places_bits & 31), visit_place, 0, 0);
 	if (state.parked)
 		bpf_for_each_map_elem(&parked, visit_parked, 0, 0);
 	state.current = idle ^ 1;
 	return idle;
+}
+
+/* And this once, when what was there before is known. */
+SEC("raw_tp")
+int get_ready(struct bpf_raw_tracepoint_args *ctx)
+{
+	state.ready = 1;
+	return 0;
 }
 
 #endif

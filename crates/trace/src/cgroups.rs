@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs,
-    os::unix::fs::DirEntryExt,
+    os::unix::fs::{DirEntryExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -20,13 +20,18 @@ pub fn paths() -> HashMap<u64, String> {
     found
 }
 
+/// Whether this is the root of all groups: its directory has the number 1 (fs/kernfs/mount.c).
+pub fn is_whole(root: &Path) -> bool {
+    fs::metadata(root).is_ok_and(|root| root.ino() == 1)
+}
+
 /// Where the unified hierarchy is mounted (proc(5), `/proc/mounts`).
 pub fn root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let mut lines = mounts.lines().map(|line| line.split(' '));
     lines.find_map(|mut fields| {
         let (_, path, kind) = (fields.next()?, fields.next()?, fields.next()?);
-        (kind == "cgroup2").then(|| PathBuf::from(path))
+        (kind == "cgroup2").then(|| PathBuf::from(path.replace("\\040", " ")))
     })
 }
 

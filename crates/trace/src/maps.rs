@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    fmt, fs,
+    fmt, fs, mem,
     os::fd::{AsFd, AsRawFd},
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -16,12 +16,15 @@ use portolan_sys::bpf::{self, Batches};
 use crate::{
     Error, Losses, MethodName,
     edge::{Counted, EDGE_BYTES, Edge, TOTALS_BYTES},
-    object::{self, Loaded, map, program, refused},
+    object::{Loaded, map, program, refused},
 };
 
 /// Programs run for microseconds; where the kernel will not say when all have ended, this is
 /// enough.
 const GRACE: Duration = Duration::from_millis(50);
+
+/// The walk holds its processor: so many places are gone through before others get it.
+const AT_A_TIME: u32 = 2048;
 
 /// What was counted under each key.
 pub type Sums = HashMap<Edge, Counted>;
@@ -30,6 +33,8 @@ pub type Sums = HashMap<Edge, Counted>;
 pub struct Maps {
     batches: Batches,
     queue: Option<Queue>,
+    taken: Sums,
+    overflow: Totals,
 }
 
 /// The queue of the method `stream`.
@@ -51,18 +56,32 @@ impl Maps {
             MethodName::Stream => Some(Queue::open(object)?),
             MethodName::Bundle | MethodName::Aggregate => None,
         };
-        Ok(Self { batches: Batches::new(EDGE_BYTES, TOTALS_BYTES), queue })
+        Ok(Self {
+            batches: Batches::new(EDGE_BYTES, TOTALS_BYTES),
+            queue,
+            taken: Sums::new(),
+            overflow: Totals::default(),
+        })
     }
 
-    /// What was counted since the last time, with what moved meanwhile on the connections that are
-    /// up.
-    pub fn take(&mut self, object: &Object) -> Result<(Sums, Totals), Error> {
-        let idle = walk(object, Purpose::Count)?;
-        let sums = match &self.queue {
-            Some(queue) => queue.take()?,
-            None => self.take_map(object, idle)?,
-        };
-        Ok((sums, take_overflow(object, idle)?))
+    /// Counts what moved on the connections that are up, and takes what was counted since the last
+    /// time from the kernel. It is here until [`Maps::told`] says that it got where it belongs.
+    pub fn take(&mut self, loaded: &Loaded) -> Result<(), Error> {
+        for first in (0..loaded.places).step_by(AT_A_TIME as usize) {
+            run(&loaded.object, "walk", [first, AT_A_TIME])?;
+        }
+        let idle = run(&loaded.object, "finish", [0; 2])?;
+        match &self.queue {
+            Some(queue) => queue.take(&mut self.taken)?,
+            None => self.take_map(&loaded.object, idle)?,
+        }
+        self.overflow.add(&take_overflow(&loaded.object, idle)?);
+        Ok(())
+    }
+
+    /// What was taken: sums by edge, and the sum of what found no room among them.
+    pub fn told(&mut self) -> (Sums, Totals) {
+        (mem::take(&mut self.taken), mem::take(&mut self.overflow))
     }
 
     /// Takes from the queue what is there, so that there is room; it is told by the next
@@ -71,17 +90,18 @@ impl Maps {
         self.queue.as_ref().map_or(Ok(()), Queue::relieve)
     }
 
-    fn take_map(&mut self, object: &Object, idle: u32) -> Result<Sums, Error> {
-        if bpf::wait_for_programs().is_err() {
+    fn take_map(&mut self, object: &Object, idle: u32) -> Result<(), Error> {
+        // Where a processor has no other to tell it, it is not asked either.
+        let is_alone =
+            thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
+        if is_alone || bpf::wait_for_programs().is_err() {
             thread::sleep(GRACE);
         }
         let name = if idle == 0 { "edges_0" } else { "edges_1" };
-        let mut sums = Sums::new();
-        let taken = self.batches.take(map(object, name).as_fd(), &mut |key, value| {
-            add(&mut sums, key, value);
-        });
-        taken.map_err(Error::system("read the sums of the kernel", name))?;
-        Ok(sums)
+        let sums = &mut self.taken;
+        let taken =
+            self.batches.take(map(object, name).as_fd(), &mut |key, value| add(sums, key, value));
+        taken.map_err(Error::system("read the sums of the kernel", name))
     }
 }
 
@@ -127,33 +147,28 @@ impl Queue {
         self.ring.consume().map_err(|error| refused("read the queue of events".to_owned(), error))
     }
 
-    fn take(&self) -> Result<Sums, Error> {
+    fn take(&self, into: &mut Sums) -> Result<(), Error> {
         self.relieve()?;
-        Ok(std::mem::take(&mut *self.sums.lock().unwrap_or_else(PoisonError::into_inner)))
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        for (edge, counted) in sums.drain() {
+            into.entry(edge).or_default().add(&counted);
+        }
+        Ok(())
     }
-}
-
-/// What the program `walk` is run for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// To count what moved on the connections that are up, and to exchange the maps.
-    Count,
-    /// To be told that what was there before is known.
-    SetReady,
 }
 
 /// Tells the programs that the connections that were there before are known.
 pub fn set_ready(object: &Object) -> Result<(), Error> {
-    walk(object, Purpose::SetReady).map(|_| ())
+    run(object, "get_ready", [0; 2]).map(|_| ())
 }
 
-/// Returns which of the two maps is idle.
-fn walk(object: &Object, purpose: Purpose) -> Result<u32, Error> {
-    let mut context = u64::from(purpose == Purpose::SetReady).to_ne_bytes();
+/// Runs one of the programs of bpf/walk.h; returns what it returns.
+fn run(object: &Object, name: &str, arguments: [u32; 2]) -> Result<u32, Error> {
+    let mut context: Vec<u8> =
+        arguments.into_iter().flat_map(|it| u64::from(it).to_ne_bytes()).collect();
     let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
-    let walked = program(object, "walk").test_run(input);
-    let walked = walked.map_err(|error| refused("run the program walk".to_owned(), error))?;
-    Ok(walked.return_value)
+    let ran = program(object, name).test_run(input);
+    Ok(ran.map_err(|error| refused(format!("run the program {name}"), error))?.return_value)
 }
 
 /// All losses since the programs were loaded.
@@ -161,10 +176,13 @@ pub fn losses(loaded: &Loaded) -> Result<Losses, Error> {
     let failed = |error| refused("read the map losses".to_owned(), error);
     let bytes = map(&loaded.object, "losses").lookup(&[0; 4], MapFlags::ANY).map_err(failed)?;
     let mut losses = Losses::read(&bytes.unwrap_or_default());
-    losses.missed = object::attached(loaded.attach)
-        .iter()
-        .map(|name| missed(&loaded.object, name))
-        .sum::<Result<u64, Error>>()?;
+    // What interrupts the first program is the second one's; what neither is run for is lost.
+    let missed = loaded.attached().map(|name| missed(&loaded.object, name));
+    losses.missed = if loaded.is_doubled() {
+        missed.reduce(|one, other| Ok(one?.min(other?))).unwrap_or(Ok(0))?
+    } else {
+        missed.sum::<Result<u64, Error>>()?
+    };
     Ok(losses)
 }
 

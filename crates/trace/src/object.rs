@@ -33,7 +33,11 @@ pub struct Loaded {
     pub attach: Attach,
     /// Why UDP is not traced, where it was asked for.
     pub without_udp: Option<Error>,
-    _links: Vec<Link>,
+    /// Places for connections.
+    pub places: u32,
+    links: Vec<Link>,
+    /// The second program is attached: it is run for events that interrupt the first.
+    is_doubled: bool,
 }
 
 /// The programs that tell of states, by where they attach.
@@ -45,8 +49,13 @@ pub fn attached(attach: Attach) -> &'static [&'static str] {
     }
 }
 
+/// What is run for events that interrupt the first program, where there is such a one.
+fn second(attach: Attach) -> Option<&'static str> {
+    (attach == Attach::TpBtf).then_some("by_tracepoint_again")
+}
+
 /// Those that user space runs.
-const ON_DEMAND: [&str; 3] = ["existing", "owners", "walk"];
+const ON_DEMAND: [&str; 5] = ["existing", "owners", "walk", "finish", "get_ready"];
 
 /// Those that see datagrams, in the order of leaving and coming.
 const DATAGRAMS: [&str; 2] = ["datagram_leaves", "datagram_comes"];
@@ -65,7 +74,31 @@ pub fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
         None => Ok(Vec::new()),
     };
     let without_udp = datagrams.map(|more| links.extend(more)).err();
-    Ok(Loaded { object, attach, without_udp, _links: links })
+    let places = 1 << places_bits(options);
+    Ok(Loaded { object, attach, without_udp, places, links, is_doubled: false })
+}
+
+impl Loaded {
+    /// The programs that tell of states.
+    pub fn attached(&self) -> impl Iterator<Item = &'static str> {
+        let second = second(self.attach).filter(|_| self.is_doubled);
+        attached(self.attach).iter().copied().chain(second)
+    }
+
+    /// Attaches the second program, if that is not done yet. Each event costs more from then on.
+    pub fn double(&mut self) -> Result<(), Error> {
+        if let Some(name) = second(self.attach).filter(|_| !self.is_doubled) {
+            let link = program(&self.object, name).attach();
+            self.links.push(link.map_err(|error| refused(format!("attach {name}"), error))?);
+            self.is_doubled = true;
+        }
+        Ok(())
+    }
+
+    /// Whether the second program is attached.
+    pub fn is_doubled(&self) -> bool {
+        self.is_doubled
+    }
 }
 
 /// Attaches to the root of the control groups, which all sockets are below.
@@ -74,6 +107,12 @@ fn attach_datagrams(object: &Object) -> Result<Vec<Link>, Error> {
     let place = "/proc/mounts";
     let not_found = || io::Error::new(io::ErrorKind::NotFound, "no cgroup2 is mounted");
     let root = cgroups::root().ok_or_else(|| Error::system(what, place)(not_found()))?;
+    // The root of a control group's namespace looks like one, and is not above all sockets.
+    if !cgroups::is_whole(&root) {
+        let hidden = "only a part of it is visible: this runs in a container";
+        let refused = io::Error::new(io::ErrorKind::NotFound, hidden);
+        return Err(Error::system(what, root.display().to_string())(refused));
+    }
     let file = File::open(&root).map_err(Error::system(what, root.display().to_string()))?;
     let attach = |name: &&str| {
         let link = program(object, name).attach_cgroup(file.as_raw_fd());
@@ -122,11 +161,12 @@ fn prepare(
     for mut program in opened.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
         let wanted = attached(attach).contains(&&*name)
+            || second(attach) == Some(&*name)
             || ON_DEMAND.contains(&&*name)
             || options.udp && DATAGRAMS.contains(&&*name);
         program.set_autoload(wanted);
     }
-    let places_bits = options.connections.clamp(1024, 1 << 24).next_power_of_two().ilog2();
+    let places_bits = places_bits(options);
     for mut map in opened.maps_mut() {
         match &*map.name().to_string_lossy() {
             "edges_0" | "edges_1" => map.set_max_entries(options.edges_max.max(1))?,
@@ -144,6 +184,11 @@ fn prepare(
         }
     }
     Ok(())
+}
+
+/// log2 of the number of places.
+fn places_bits(options: &TraceOptions) -> u32 {
+    options.connections.clamp(1024, 1 << 24).next_power_of_two().ilog2()
 }
 
 /// `struct state` of bpf/edge.h, as far as it is user space's.

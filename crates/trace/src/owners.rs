@@ -13,7 +13,7 @@ const KNOWN_MAX: usize = 65_536;
 /// Finds out what processes are, and remembers it: many are gone when somebody asks.
 #[derive(Debug, Default)]
 pub struct Owners {
-    known: HashMap<Name, Arc<Process>>,
+    known: HashMap<(Name, u32), Arc<Process>>,
     groups: HashMap<u64, String>,
     /// A group that was not found is not looked for again in the same reading.
     searched: bool,
@@ -33,21 +33,25 @@ impl Owners {
         if name.is_empty() {
             return Owner::Unobserved;
         }
-        if let Some(known) = self.known.get(&name) {
+        if let Some(known) = self.known.get(&(name, pid)) {
             return Owner::Process(Arc::clone(known));
         }
-        let process = Arc::new(self.read(name, pid));
-        self.known.insert(name, Arc::clone(&process));
+        let read = Self::read(name, pid);
+        // Names are cut off, and the root is the group of all where there are no others: only a
+        // process that is there says what it is.
+        let process = Arc::new(read.unwrap_or_else(|| self.gone(name)));
+        self.known.insert((name, pid), Arc::clone(&process));
         Owner::Process(process)
     }
 
-    fn read(&mut self, name: Name, pid: u32) -> Process {
+    fn read(name: Name, pid: u32) -> Option<Process> {
         // Its id may be another's by now, or it may have called exec(): then it has another name.
-        let facts = process::read(pid).filter(|facts| facts.comm == name.comm());
-        if let Some(facts) = facts {
-            let group = cgroup::parse(&String::from_utf8_lossy(&facts.cgroup));
-            return Process::of(&facts.comm, &facts.cmdline, group);
-        }
+        let facts = process::read(pid).filter(|facts| facts.comm == name.comm())?;
+        let group = cgroup::parse(&String::from_utf8_lossy(&facts.cgroup));
+        Some(Process::of(&facts.comm, &facts.cmdline, group))
+    }
+
+    fn gone(&mut self, name: Name) -> Process {
         let group = self.group(name.cgroup).map(|path| cgroup::parse(&format!("0::{path}")));
         Process::of(name.comm(), &[], group.unwrap_or_default())
     }

@@ -6,7 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use portolan_flow::{Counters, End, Flow, Listener, Namespace, Owner, Pids, Totals, Traffic};
+use portolan_flow::{
+    Counters, End, Flow, Listener, Namespace, Owner, Pids, Totals, Traffic, Transport,
+};
 use portolan_sys::{
     capabilities::{self, CapabilitySet},
     kernel, netns,
@@ -26,8 +28,10 @@ use crate::{
 const CAPABILITIES: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::PERFMON).union(CapabilitySet::NET_ADMIN);
 
-/// How often descriptors are searched for the processes that nobody knows.
-const SEARCH_EVERY: Duration = Duration::from_secs(10);
+/// When descriptors are searched for the processes that nobody knows, and at most how much later
+/// again.
+const SEARCH_AFTER: Duration = Duration::from_secs(5);
+const SEARCH_AFTER_MAX: Duration = Duration::from_secs(300);
 
 /// Programs in the kernel that count, until it is dropped; nothing stays attached when its process
 /// ends, however that is.
@@ -44,6 +48,7 @@ pub struct Tracer {
     lost: Losses,
     since: Instant,
     searched: Instant,
+    search_after: Duration,
     has_nameless: bool,
 }
 
@@ -79,10 +84,12 @@ impl Tracer {
             hidden_namespaces,
             since: Instant::now(),
             searched: Instant::now(),
+            search_after: SEARCH_AFTER,
             has_nameless: false,
         };
         // What ended while the rest was made known belongs to no reading.
-        tracer.maps.take(&tracer.loaded.object)?;
+        tracer.maps.take(&tracer.loaded)?;
+        tracer.maps.told();
         tracer.since = Instant::now();
         Ok(tracer)
     }
@@ -134,28 +141,44 @@ impl Tracer {
     /// # Errors
     /// When the kernel cannot be asked; what it counted meanwhile is told by the next reading.
     pub fn read(&mut self) -> Result<Reading, Error> {
-        let object = &self.loaded.object;
-        if self.has_nameless && self.searched.elapsed() >= SEARCH_EVERY {
-            existing::owners(object)?;
-            self.searched = Instant::now();
-        }
-        let (sums, overflow) = self.maps.take(object)?;
+        self.search_owners()?;
+        // What can fail comes first: what is taken from the kernel is nowhere else.
+        self.listeners.read(&self.loaded.object)?;
+        let lost = maps::losses(&self.loaded)?;
+        self.maps.take(&self.loaded)?;
         let now = Instant::now();
         let span = now.duration_since(mem::replace(&mut self.since, now));
-        self.listeners.read(object)?;
+        let losses = lost.since(mem::replace(&mut self.lost, lost));
+        if losses.missed > 0 {
+            // That it cannot be attached is no worse than before.
+            let _ = self.loaded.double();
+        }
+        let (sums, overflow) = self.maps.told();
         self.owners.refresh();
         self.name_namespaces(sums.keys().map(|edge| edge.netns));
         self.has_nameless = self.listeners.has_nameless();
         let span_ms = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let mut flows = Vec::with_capacity(sums.len());
         for (edge, counted) in &sums {
-            self.has_nameless |= edge.name.is_empty() && counted.up > 0;
+            let is_up = counted.up > 0 || edge.transport == Transport::Udp;
+            self.has_nameless |= edge.name.is_empty() && is_up;
             flows.push(self.flow(edge, counted, span_ms));
         }
-        let lost = maps::losses(&self.loaded)?;
-        let losses = lost.since(mem::replace(&mut self.lost, lost));
         let listeners = self.listeners();
         Ok(Reading { flows, listeners, overflow, losses, span })
+    }
+
+    /// Looks for the processes that nobody knows yet; the less often, the longer there are some that
+    /// it does not find: they may be the kernel's own.
+    fn search_owners(&mut self) -> Result<(), Error> {
+        if !self.has_nameless {
+            self.search_after = SEARCH_AFTER;
+        } else if self.searched.elapsed() >= self.search_after {
+            existing::owners(&self.loaded.object)?;
+            self.searched = Instant::now();
+            self.search_after = (2 * self.search_after).min(SEARCH_AFTER_MAX);
+        }
+        Ok(())
     }
 
     fn flow(&mut self, edge: &Edge, counted: &Counted, span_ms: u64) -> Flow {

@@ -32,7 +32,7 @@ fn an_id_that_is_anothers_by_now_says_nothing() {
 #[test]
 fn the_same_name_is_looked_up_once() {
     let mut owners = Owners::default();
-    let (one, other) = (owners.of(name(b"gone", 7), 0), owners.of(name(b"gone", 7), 1));
+    let (one, other) = (owners.of(name(b"gone", 7), 0), owners.of(name(b"gone", 7), 0));
     let (Owner::Process(one), Owner::Process(other)) = (one, other) else {
         panic!("both were seen");
     };
