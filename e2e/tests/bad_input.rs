@@ -22,7 +22,7 @@ const BAD_FLAGS: &[(&[&str], &str)] = &[
     (&["--json", "--dot"], "cannot be used with"),
     (&["--store", "x", "--no-store"], "cannot be used with"),
     (&["--listing", "magic"], "possible values: auto, walk, diag, iter, procfs"),
-    (&["--method", "magic"], "possible values: auto, snapshot"),
+    (&["--method", "magic"], "possible values: auto, trace, snapshot"),
     (&["--no-such-flag"], "--no-such-flag"),
     (&["one-word-too-many"], "one-word-too-many"),
     (&["--listen", "7117"], "--listen 7117 is not ADDRESS:PORT"),
@@ -32,6 +32,12 @@ const BAD_FLAGS: &[(&[&str], &str)] = &[
     (&["--listen", "0.0.0.0:7117"], "ssh -L"),
     (&["--listen", "[::]:7117"], "not a loopback address"),
     (&["--listen", "192.0.2.1:7117"], "not a loopback address"),
+    (&["--metrics", "9464"], "--metrics 9464 is not ADDRESS:PORT"),
+    (&["--metrics", "0.0.0.0:9464"], "only loopback may read it"),
+    (&["--metrics", "127.0.0.2:6379"], "another program uses the port"),
+    (&["--once", "--metrics", "127.0.0.1:0"], "this is one reading"),
+    (&["--otlp", "https://127.0.0.1:4318"], "no TLS"),
+    (&["--metrics-labels", "unit"], "--metrics <ADDRESS:PORT>|--otlp <URL>"),
     // Wherever the address came from, the port is not one that may be had.
     (&["--listen", "127.0.0.2:6379"], "127.0.0.2:6379"),
 ];

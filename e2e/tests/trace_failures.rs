@@ -191,6 +191,17 @@ fn resets_from_either_end() {
     });
 }
 
+/// Loses all that comes: `TC_ACT_SHOT`, which is 2, whatever it is.
+fn drop_all(place: &Place) {
+    let tc = |words: &[&str]| {
+        let mut command = Command::new(program("tc", "iproute2"));
+        command.args(words);
+        place.succeed(command);
+    };
+    tc(&["qdisc", "add", "dev", "ptl0", "clsact"]);
+    tc(&["filter", "add", "dev", "ptl0", "ingress", "bpf", "da", "bytecode", "1,6 0 0 2"]);
+}
+
 /// What was sent has gone out, though it never arrives.
 #[test]
 fn a_peer_that_answers_no_more() {
@@ -203,7 +214,7 @@ fn a_peer_that_answers_no_more() {
         move_bytes(&client, &server, 10);
         let timeout = 500;
         sockopt::set_tcp_user_timeout(&client, timeout).expect("a TCP socket");
-        ip(&far, &["link set ptl0 down".to_owned()]);
+        drop_all(&far);
         client.write_all(&[7; 100]).expect("there is room");
         let error = client.read(&mut [0; 1]).expect_err("nobody answers");
         assert!(matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::HostUnreachable));

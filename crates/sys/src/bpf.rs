@@ -114,8 +114,8 @@ impl Batches {
                 self.room *= 2;
                 continue;
             }
-            // The kernel says how many it has copied, also where it could not go on; where it did not
-            // even begin, the number is still ours.
+            // The kernel says how many it has copied, also where it could not go on; where it did
+            // not even begin, the number is still ours.
             if code.is_none_or(|code| !NOT_BEGUN.contains(&code)) {
                 let taken = usize::try_from(batch.count).unwrap_or(0).min(self.room);
                 let keys = self.keys.chunks_exact(self.key_bytes);

@@ -36,17 +36,6 @@ static __always_inline int is_stale(struct connection *known, struct tcp_sock *t
 	return known->suspect++ > 0;
 }
 
-static __always_inline void drop_stale(struct connection *known, __u64 socket, __u64 rest)
-{
-	__u64 next = NEXT_GENERATION(rest);
-
-	if (__sync_val_compare_and_swap(&known->rest, rest, next) != rest)
-		return;
-	known->sent = known->received = next;
-	forget(known, socket);
-	LOSE(stale);
-}
-
 /* Its addresses, which will not change. */
 static __always_inline void meet(struct connection *known, struct tcp_sock *tp)
 {
@@ -71,6 +60,20 @@ static __always_inline void recall_edge(struct edge *edge, struct connection *kn
 	name_edge(edge, known);
 }
 
+/* What is known of it is counted. Whether it came up at all, the record says. */
+static __always_inline int end_stale(struct connection *known, __u64 socket, __u64 next,
+				     struct totals *more)
+{
+	int was_up = known->phase == UP;
+
+	known->sent = known->received = next;
+	forget(known, socket);
+	LOSE(stale);
+	more->up = 0;
+	more->closed = 1;
+	return was_up;
+}
+
 /* The first time, all that there is in the record but the word that claims it is written before the
  * claim: nobody looks at it until then. */
 static __always_inline void visit(struct connection *known)
@@ -81,14 +84,12 @@ static __always_inline void visit(struct connection *known)
 	struct totals more = {};
 	struct edge edge = {};
 	struct numbers now;
+	int stale;
 
 	if (!socket)
 		return;
-	if (is_stale(known, tp)) {
-		drop_stale(known, socket, rest);
-		return;
-	}
-	if (!known->since_us)
+	stale = is_stale(known, tp);
+	if (!stale && !known->since_us)
 		return;
 	READ_NUMBERS(&now, tp, known->side, PROBE);
 	if (!(rest & OPENED)) {
@@ -106,12 +107,14 @@ static __always_inline void visit(struct connection *known)
 	more.rtt_samples = now.rtt_us != 0;
 	more.rtt_us_sum = now.rtt_us;
 	/* The word that an event gives away first; exchanged also where it stays what it is. */
-	next = GENERATION(rest) | OPENED | now.retransmits;
+	next = stale ? NEXT_GENERATION(rest) : GENERATION(rest) | OPENED | now.retransmits;
 	if (known->socket != socket ||
 	    __sync_val_compare_and_swap(&known->rest, rest, next) != rest)
 		return;
 	if (rest & OPENED && advance(&known->sent, sent, now.sent, &more.sent))
 		advance(&known->received, received, now.received, &more.received);
+	if (stale && !end_stale(known, socket, next, &more))
+		return;
 	count(&edge, &more);
 }
 
