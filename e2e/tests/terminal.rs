@@ -110,6 +110,17 @@ fn the_table_is_refreshed_in_place_and_q_ends_it() {
 }
 
 #[test]
+fn where_metrics_are_and_that_they_are_not_sent_is_on_the_screen() {
+    let world = World::new();
+    let flags = "--metrics 127.0.0.1:9464 --otlp http://127.0.0.1:4318 --otlp-interval 100ms";
+    let mut terminal = Terminal::start(&world, (100, 24), flags);
+    terminal.shows(&["portolan map", "metrics on http://127.0.0.1:9464/metrics"]);
+    terminal.shows(&["! metrics were not sent to http://127.0.0.1:4318/v1/metrics"]);
+    terminal.press("q");
+    terminal.ends_restored();
+}
+
+#[test]
 fn control_c_and_sigterm_restore_the_terminal() {
     let world = World::new();
     let mut terminal = Terminal::start(&world, (80, 24), "");

@@ -134,3 +134,14 @@ fn it_ends_by_itself_after_its_time() {
     terminal.shows(&["portolan trace"]);
     terminal.ends_restored();
 }
+
+#[test]
+fn where_metrics_are_and_that_they_are_not_sent_is_on_the_screen() {
+    let world = World::new();
+    let flags = "--metrics 127.0.0.1:9464 --otlp http://127.0.0.1:4318 --otlp-interval 100ms";
+    let mut terminal = Terminal::start(&world, flags);
+    terminal.shows(&["bundle (", "metrics on http://127.0.0.1:9464/metrics"]);
+    terminal.shows(&["! metrics were not sent to http://127.0.0.1:4318/v1/metrics"]);
+    terminal.press("q");
+    terminal.ends_restored();
+}

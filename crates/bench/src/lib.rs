@@ -9,12 +9,12 @@
 //! report, never a gap in it.
 //!
 //! Read in this order: `scenario.rs`, `sample.rs`, `statistics.rs`, `order.rs`, `difference.rs`,
-//! `view.rs`, `runner.rs`, `measure.rs`, `program.rs`, `strace.rs`, `host.rs`; `world.rs` (`world/part.rs`,
-//! `world/hold.rs`, `world/listen.rs`, `world/stage.rs`, `world/link.rs`), which the scenarios
-//! share; the scenario `sockets.rs` with `peers.rs`; the scenario `snapshot.rs` with `read.rs` and
-//! `snapshot/own.rs`; the scenario `probe.rs` with `probe/count.rs`, `probe/place.rs`,
-//! `probe/checks.rs`, `probe/published.rs` and `probe/capture.rs`; the scenario `sweep.rs` with
-//! `sweep/network.rs`, `sweep/peers.rs`, `sweep/sweeper.rs`, `sweep/blocks.rs` and
+//! `view.rs`, `runner.rs`, `measure.rs`, `program.rs`, `strace.rs`, `host.rs`; `world.rs`
+//! (`world/part.rs`, `world/hold.rs`, `world/listen.rs`, `world/stage.rs`, `world/link.rs`), which
+//! the scenarios share; the scenario `sockets.rs` with `peers.rs`; the scenario `snapshot.rs` with
+//! `read.rs` and `snapshot/own.rs`; the scenario `probe.rs` with `probe/count.rs`,
+//! `probe/place.rs`, `probe/checks.rs`, `probe/published.rs` and `probe/capture.rs`; the scenario
+//! `sweep.rs` with `sweep/network.rs`, `sweep/peers.rs`, `sweep/sweeper.rs`, `sweep/blocks.rs` and
 //! `sweep/found.rs`; the scenario `trace.rs` with `trace/load.rs`, `trace/process.rs`,
 //! `trace/spent.rs`, `trace/said.rs`, `trace/figures.rs` and `trace/tracer.rs`; then `report.rs`
 //! (`report/text.rs`, `report/figures.rs`, `report/columns.rs`, `report/table.rs`,

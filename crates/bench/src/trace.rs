@@ -237,8 +237,8 @@ const LATENCY: [Task; 3] = [
 ];
 
 const COMPARED: [Compared; 4] = [
-    Compared { figure: "request_us_median", name: "added_us_median" },
-    Compared { figure: "request_us_mean", name: "added_us_mean" },
+    Compared { figure: "response_us_median", name: "added_us_median" },
+    Compared { figure: "response_us_mean", name: "added_us_mean" },
     Compared { figure: "cycle_us", name: "added_us_cycle" },
     Compared { figure: "load_ns_per_operation", name: "added_load_ns_per_operation" },
 ];
@@ -259,9 +259,9 @@ const RATE_COLUMNS: [Column; 14] = [
     column("per_end_percent", "per end %"),
     column("ns_per_event", "ns/event"),
     column("ns_per_operation", "ns/operation"),
-    column("request_us_median", "request"),
+    column("response_us_median", "response"),
     added("added_us_median", "added µs [95 %]"),
-    column("request_us_mean", "mean"),
+    column("response_us_mean", "mean"),
     added("added_us_mean", "added to mean"),
     added("added_load_ns_per_operation", "added ns of the load"),
     column("edges", "edges"),
@@ -269,9 +269,9 @@ const RATE_COLUMNS: [Column; 14] = [
 ];
 
 const LATENCY_COLUMNS: [Column; 8] = [
-    column("request_us_median", "request"),
+    column("response_us_median", "response"),
     added("added_us_median", "added µs [95 %]"),
-    column("request_us_mean", "mean"),
+    column("response_us_mean", "mean"),
     added("added_us_mean", "added to mean"),
     column("cycle_us", "cycle"),
     added("added_us_cycle", "added to cycle"),
@@ -285,8 +285,8 @@ const fn plot(title: &'static str, task: &'static str, value: Value) -> Plot {
 
 const RATE_PLOTS: [Plot; 3] = [
     plot("CPU time, % of a core, both ends", "cpu", Value::Figure("total_percent")),
-    plot("added to the median request, µs", "response", Value::Difference("added_us_median")),
-    plot("added to the mean request, µs", "response", Value::Difference("added_us_mean")),
+    plot("added to the median response, µs", "response", Value::Difference("added_us_median")),
+    plot("added to the mean response, µs", "response", Value::Difference("added_us_mean")),
 ];
 
 const FAN_PLOTS: [Plot; 1] =

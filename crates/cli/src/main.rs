@@ -12,6 +12,7 @@ mod doctor;
 mod listing;
 mod load;
 mod map;
+mod metrics;
 mod print;
 mod probe;
 mod sockets;

@@ -1,4 +1,4 @@
-//! `portolan map`: sockets, flow and hub in one process.
+//! `portolan map`: sockets, trace, flow and hub in one process.
 
 mod config;
 mod ending;
@@ -21,7 +21,7 @@ use clap::{Args, ValueEnum};
 use portolan_hub::{Direction, Graph, Hub};
 use portolan_sys::{clock, limits};
 
-use crate::{listing::Listing, print};
+use crate::{listing::Listing, metrics::MetricsArgs, print};
 use config::{Config, Question, Task};
 use source::Source;
 
@@ -29,9 +29,10 @@ pub use source::CAPABILITIES;
 
 /// Show which service talks to which on this host: live, with history.
 ///
-/// Watches the kernel's socket tables; no application is changed. Serves a live page on loopback,
-/// keeps a table on the terminal, and remembers what it saw. As root it sees the processes of all
-/// users and the network namespaces of containers; without, it says what it cannot see.
+/// Watches the kernel's socket tables, and has the kernel count what comes and goes meanwhile; no
+/// application is changed. Serves a live page on loopback, keeps a table on the terminal, and
+/// remembers what it saw. As root it sees the processes of all users and the network namespaces of
+/// containers, and connections however short; without, it says what it cannot see.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -111,6 +112,9 @@ pub struct MapArgs {
     /// Look only at the network namespace that the program runs in.
     #[arg(long)]
     own_namespace: bool,
+
+    #[command(flatten)]
+    metrics: MetricsArgs,
 }
 
 /// The ways to find out who talks to whom.

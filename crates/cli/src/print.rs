@@ -1,5 +1,6 @@
 //! How results look: text for people, JSON for programs, graphs for other tools.
 
+pub mod amount;
 pub mod dot;
 pub mod fit;
 pub mod json;

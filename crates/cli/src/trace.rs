@@ -6,6 +6,7 @@ mod ending;
 mod figures;
 mod label;
 mod lines;
+mod metered;
 mod order;
 mod pace;
 mod pick;
@@ -27,7 +28,10 @@ use portolan_sys::{capabilities, limits, signals};
 
 pub use args::TraceArgs;
 use config::{Config, Format};
+use metered::Metered;
 use pace::Pace;
+
+use crate::metrics::{Shown, Wanted};
 
 /// Runs the subcommand.
 ///
@@ -36,6 +40,8 @@ use pace::Pace;
 /// one that was asked for.
 pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let config = Config::check(args)?;
+    // First of all, so that a port in use is an error at once.
+    let metrics = config.metrics.clone().map(Wanted::bind).transpose()?;
     // Each network namespace that is read takes a descriptor.
     let _ = limits::raise_descriptors();
     let (mut watch, notes) = watch::open(&config.wanted)?;
@@ -49,15 +55,32 @@ pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let continued = signals::take_continued().context("cannot handle signals")?;
     let asked = ending::on_signal(ending);
     anstream::eprintln!("portolan: tracing by {}", watch.describe());
-    match config.format {
+    let shown = match config.format {
+        Format::Screen => Shown::WithReadings,
+        Format::Table | Format::Json => Shown::OnStderr,
+    };
+    let is_counted = watch.attach().is_some();
+    let exports = metrics.map(|metrics| metrics.start(is_counted, shown)).transpose()?;
+    if let Some(exports) = &exports {
+        let metered = Metered::new(watch, exports.feed(), config.scope, exports.place());
+        watch = Box::new(metered);
+    }
+    let ended = match config.format {
         Format::Screen => {
-            screen::run(&config, watch.as_mut(), Pace::live(&config), &asked, &continued)?;
+            let pace = Pace::live(&config);
+            let ended = screen::run(&config, watch.as_mut(), pace, &asked, &continued);
+            // What nobody looks at any more still belongs to the sums that are sent.
+            if exports.is_some() { ended.and_then(|()| watch.read().map(drop)) } else { ended }
         }
         Format::Table | Format::Json => {
             let mut out = BufWriter::new(io::stdout().lock());
-            lines::run(&config, watch.as_mut(), Pace::new(&config), &asked, &mut out)?;
-            out.flush()?;
+            lines::run(&config, watch.as_mut(), Pace::new(&config), &asked, &mut out)
+                .and_then(|()| Ok(out.flush()?))
         }
+    };
+    // However it ended: what was counted is sent.
+    if let Some(exports) = exports {
+        exports.stop();
     }
-    Ok(ExitCode::SUCCESS)
+    ended.map(|()| ExitCode::SUCCESS)
 }

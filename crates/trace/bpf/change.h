@@ -215,8 +215,8 @@ static __always_inline int changed(struct sock *sk, int before, int now)
 	return 0;
 }
 
-/* The kernel does not run a program for an event that interrupts it (__bpf_trace_run). This is for a
- * second program, which is run then: it does what the first was not run for, and nothing else. */
+/* The kernel does not run a program for an event that interrupts it (__bpf_trace_run). This is for
+ * a second program, which is run then: it does what the first was not run for, and nothing else. */
 static __always_inline int changed_unseen(struct sock *sk, int before, int now)
 {
 	struct connection *known;

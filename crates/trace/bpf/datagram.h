@@ -36,7 +36,7 @@ static __always_inline void learn_socket(struct datagram_socket *known)
 	struct sock *sk = (void *)*(volatile __u64 *)&known->address;
 
 	known->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
-	known->chosen = !!(BPF_CORE_READ(sk, sk_userlocks) & SOCK_BINDPORT_LOCK);
+	known->chosen = !!(BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & SOCK_BINDPORT_LOCK);
 	known->of_kernel = BPF_CORE_READ_BITFIELD_PROBED(sk, sk_kern_sock);
 	*(volatile __u8 *)&known->learned = 1;
 }

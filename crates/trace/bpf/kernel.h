@@ -81,7 +81,7 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
-	__u8 sk_userlocks;
+	__u8 sk_userlocks : 4; /* since 6.12 a byte of its own */
 	__u8 sk_kern_sock : 1;
 	__u16 sk_type;
 	__u16 sk_protocol;

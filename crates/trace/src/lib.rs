@@ -10,7 +10,8 @@
 //! What could not be counted is counted: [`Losses`], and a row for all edges that found no room.
 //!
 //! Read in this order: `method.rs`, `reading.rs`, `edge.rs`, `losses.rs`, `cgroups.rs`,
-//! `object.rs`, `maps.rs`, `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of the programs:
+//! `object.rs`, `maps.rs`, `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of
+//! the programs:
 //! `bpf/edge.h`, `bpf/count.h`, `bpf/connection.h`, `bpf/socket.h`, `bpf/listen.h`,
 //! `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/walk.h`, `bpf/existing.h`.
 

@@ -168,8 +168,8 @@ impl Tracer {
         Ok(Reading { flows, listeners, overflow, losses, span })
     }
 
-    /// Looks for the processes that nobody knows yet; the less often, the longer there are some that
-    /// it does not find: they may be the kernel's own.
+    /// Looks for the processes that nobody knows yet; the less often, the longer there are some
+    /// that it does not find: they may be the kernel's own.
     fn search_owners(&mut self) -> Result<(), Error> {
         if !self.has_nameless {
             self.search_after = SEARCH_AFTER;

@@ -197,7 +197,7 @@ impl Sheet {
             self.label(at, bottom + 20.0, "faint middle", &plain(mark, sizes.step))?;
         }
         self.label(LEFT + PLOT_WIDTH / 2.0, bottom + 40.0, "faint middle", unit)?;
-        for (nth, line) in lines.iter().enumerate() {
+        for (nth, line) in lines.iter().filter(|line| !line.points.is_empty()).enumerate() {
             let class = nth % COLOURS;
             let path: Vec<String> = (line.points.iter())
                 .map(|point| format!("{:.1},{:.1}", x(point.size), y(point.value)))

@@ -1,6 +1,6 @@
 //! The figures of a run. Pure.
 
-use portolan_load::{ServerSummary, Summary};
+use portolan_load::{Latency, ServerSummary, Summary};
 
 use super::{said::Said, spent::Between};
 use crate::Figure;
@@ -29,14 +29,24 @@ impl Loaded {
         figure("achieved_per_second", "1/s", self.client.achieved_per_second.round())
     }
 
-    /// How long it took, seen by the client.
-    pub(super) fn times(&self) -> Vec<Figure> {
-        let client = &self.client;
-        let nanoseconds = whole(client.request_ns.p50);
+    /// How long it took, seen by the client. In a closed loop that is the request; at a rate the
+    /// request begins when it was planned, and how exactly the client keeps its plan is not looked
+    /// for: it is the time to connect, where a connection has one request, and that of the service.
+    /// The first median is then the sum of two.
+    pub(super) fn times(&self, is_loop: bool, connects: bool) -> Vec<Figure> {
+        let Summary { connect_ns, service_ns, request_ns, .. } = &self.client;
+        let sum = |of: fn(&Latency) -> f64| match (is_loop, connects) {
+            (true, _) => of(request_ns),
+            (false, true) => of(connect_ns) + of(service_ns),
+            (false, false) => of(service_ns),
+        };
+        let median = |latency: &Latency| whole(latency.p50) / 1e3;
+        let mean = |latency: &Latency| latency.mean / 1e3;
         vec![
-            figure("request_us_median", "us", nanoseconds / 1e3),
-            figure("request_us_mean", "us", client.request_ns.mean / 1e3),
-            figure("service_us_median", "us", whole(client.service_ns.p50) / 1e3),
+            figure("response_us_median", "us", sum(median)),
+            figure("response_us_mean", "us", sum(mean)),
+            figure("request_us_median", "us", median(request_ns)),
+            figure("request_us_mean", "us", mean(request_ns)),
         ]
     }
 

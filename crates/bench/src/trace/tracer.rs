@@ -56,8 +56,12 @@ pub(super) struct Traced {
 /// fifth of that after.
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// A tracer that is ready, and a server, are left alone for so long before the load begins.
-const SETTLE: Duration = Duration::from_millis(100);
+/// The load begins so long after the run, with a tracer or without: the kernel cleans up what the
+/// run before left behind meanwhile, and would do it in the time of whoever began sooner.
+const LEAD: Duration = Duration::from_millis(700);
+
+/// A tracer that took longer is left alone for so long before the load begins.
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// How long a tracer may take to get ready, or to end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -90,13 +94,14 @@ impl Traced {
     fn trace(&self, plan: Plan) -> Result<Ran, Fault> {
         // Nobody meets what another one left behind: connections in TIME-WAIT, most of all.
         world::enter_fresh().map_err(|error| Fault::Refused(error.to_string()))?;
+        let begun = Instant::now();
         let _account = self.account()?;
         // With both ends on one processor a round trip has no interrupt of another one in it, and
         // no waking up of one that sleeps, which vary by more than what is looked for.
         let is_loop = self.task.kind == Kind::Loop;
         let server = placed(is_loop, || Server::start(&self.load, plan))?;
         let tracer = self.start_tracer(plan)?;
-        thread::sleep(SETTLE);
+        thread::sleep(LEAD.saturating_sub(begun.elapsed()).max(SETTLE));
         let client = placed(is_loop, || Client::start(&self.load, plan))?;
         let between = match &tracer {
             Some(tracer) if self.task.kind == Kind::Cost => Some(self.watch(tracer)?),
@@ -178,6 +183,7 @@ impl Traced {
 
     fn figures(&self, size: u64, ran: &Ran) -> Vec<Figure> {
         let loaded = &ran.loaded;
+        let connects = matches!(self.task.flow, Flow::Short | Flow::Fan);
         let mut figures = Vec::new();
         match self.task.kind {
             Kind::Cost => {
@@ -189,11 +195,11 @@ impl Traced {
             }
             Kind::Response => {
                 figures.push(loaded.rate());
-                figures.extend(loaded.times());
+                figures.extend(loaded.times(false, connects));
                 figures.push(loaded.cost());
             }
             Kind::Loop => {
-                figures.extend(loaded.times());
+                figures.extend(loaded.times(true, connects));
                 figures.push(loaded.cycle(size));
             }
         }
@@ -251,6 +257,9 @@ impl Contestant for Traced {
         if let Some((said, _)) = &ran.tracer {
             self.check(said, &ran.loaded)?;
             marks.extend(said.describe_losses().map(|losses| format!("lost: {losses}")));
+        }
+        if self.task.kind != Kind::Cost && is_accounting() {
+            marks.push("somebody had the kernel account for BPF programs meanwhile".to_owned());
         }
         let usage = ran.tracer.as_ref().map(|(_, usage)| *usage);
         let (user, system) = (usage.map(|usage| usage.user), usage.map(|usage| usage.system));

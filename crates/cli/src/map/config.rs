@@ -13,7 +13,7 @@ use portolan_sockets::SnapshotOptions;
 use portolan_sys::{kernel, user};
 
 use super::{MapArgs, MapMethod};
-use crate::print;
+use crate::{metrics, print};
 
 /// Shorter intervals would measure the observer.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
@@ -35,6 +35,7 @@ pub struct Config {
     store: Option<PathBuf>,
     pub snapshot: SnapshotOptions,
     pub trace: Tracing,
+    pub metrics: Option<metrics::Wanted>,
 }
 
 /// Whether the kernel is to count what goes over the edges.
@@ -104,7 +105,15 @@ impl Config {
             again: matches!(task, Task::Live { .. }),
         };
         let trace = tracing(args.method, &task)?;
-        Ok(Self { task, interval: args.interval, since, keep: args.keep, store, snapshot, trace })
+        let metrics = args.metrics.check()?;
+        if metrics.is_some() && !matches!(task, Task::Live { .. }) {
+            bail!(
+                "--metrics and --otlp tell what is counted over a time, and this is one reading: \
+                 use them without --once, --dot, --mermaid and questions"
+            );
+        }
+        let (interval, keep) = (args.interval, args.keep);
+        Ok(Self { task, interval, since, keep, store, snapshot, trace, metrics })
     }
 
     /// The earliest time to show, in milliseconds since the Unix epoch.

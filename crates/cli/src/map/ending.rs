@@ -17,8 +17,9 @@ use ratatui::crossterm::terminal::disable_raw_mode;
 
 use super::reader::Event;
 
-/// An orderly end that takes longer is stuck, usually because nobody reads what it writes.
-const GRACE: Duration = Duration::from_secs(3);
+/// An orderly end that takes longer is stuck, usually because nobody reads what it writes. Open
+/// pages are given a second, and the last metrics two.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Whether the program was asked to end.
 #[derive(Clone, Debug, Default)]

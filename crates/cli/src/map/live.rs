@@ -24,7 +24,10 @@ use super::{
     screen, server,
     source::Source,
 };
-use crate::print;
+use crate::{
+    metrics::{Exports, Shown, Wanted},
+    print,
+};
 
 /// Runs until a signal, `q`, or an error.
 pub fn run(config: Config) -> anyhow::Result<ExitCode> {
@@ -33,6 +36,8 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     };
     // Namespaces and readers of the page take a descriptor each.
     let _ = limits::raise_descriptors();
+    // First of all, so that a port in use is an error at once.
+    let metrics = config.metrics.clone().map(Wanted::bind).transpose()?;
     let mut source = Source::open(&config)?;
     let hub = config.open_hub()?;
     let bound = page.map(server::bind).transpose()?;
@@ -40,6 +45,10 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     // Before any other thread: capabilities and the signal mask belong to a thread.
     source.drop_privileges()?;
     let signals = signals::take().context("cannot handle signals")?;
+    let has_screen = !json && io::stdout().is_terminal() && io::stdin().is_terminal();
+    let shown = if has_screen { Shown::WithReadings } else { Shown::OnStderr };
+    let exports = metrics.map(|metrics| metrics.start(source.is_counted(), shown)).transpose()?;
+    exports.iter().for_each(|exports| source.feed(exports.feed()));
     // The first reading on this thread, so that an error is an error before the screen is taken.
     let started_ms = clock::now_ms();
     source.read_into(&hub, started_ms)?;
@@ -51,8 +60,10 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     let interval = config.interval;
     thread::spawn(move || reader::read_on(source, &reader, interval, &sender));
 
-    let ended = if !json && io::stdout().is_terminal() && io::stdin().is_terminal() {
-        screen::run(&hub, &config, address, &events, &ending)
+    let ended = if has_screen {
+        let page = address.map(|address| format!("http://{address}/"));
+        let places = page.into_iter().chain(exports.as_ref().and_then(Exports::place));
+        screen::run(&hub, &config, places.collect(), &events, &ending)
     } else {
         announce(address);
         follow(&hub, config.since_ms(started_ms), json, &events, &ending)
@@ -60,6 +71,9 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
     // Whatever happened, what was seen is saved.
     let closed = hub.close().context("cannot save the history");
     let stopped = serving.map_or(Ok(()), server::Serving::stop);
+    if let Some(exports) = exports {
+        exports.stop();
+    }
     ended.and(closed).and(stopped)?;
     Ok(ExitCode::SUCCESS)
 }

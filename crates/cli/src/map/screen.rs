@@ -1,7 +1,6 @@
 //! The table on the terminal, refreshed in place.
 
 use std::{
-    net::SocketAddr,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::Duration,
 };
@@ -32,12 +31,12 @@ const HEIGHT_MIN: u16 = 4;
 pub fn run(
     hub: &Hub,
     config: &Config,
-    address: Option<SocketAddr>,
+    places: Vec<String>,
     events: &Receiver<Event>,
     ending: &Ending,
 ) -> anyhow::Result<()> {
     let mut terminal = ratatui::try_init().context("cannot take over the terminal")?;
-    let ended = Screen::new(hub, config, address).run(&mut terminal, events, ending);
+    let ended = Screen::new(hub, config, places).run(&mut terminal, events, ending);
     ratatui::restore();
     ended
 }
@@ -71,7 +70,8 @@ impl Order {
 struct Screen<'a> {
     hub: &'a Hub,
     config: &'a Config,
-    address: Option<SocketAddr>,
+    /// Where else to look.
+    places: Vec<String>,
     graph: Graph,
     order: Order,
     filter: String,
@@ -82,12 +82,12 @@ struct Screen<'a> {
 }
 
 impl<'a> Screen<'a> {
-    fn new(hub: &'a Hub, config: &'a Config, address: Option<SocketAddr>) -> Self {
+    fn new(hub: &'a Hub, config: &'a Config, places: Vec<String>) -> Self {
         let graph = hub.graph(Some(config.since_ms(clock::now_ms())));
         Self {
             hub,
             config,
-            address,
+            places,
             graph,
             order: Order::Name,
             filter: String::new(),
@@ -180,15 +180,15 @@ impl<'a> Screen<'a> {
     fn head(&self, width: u16) -> Text<'static> {
         let width = usize::from(width);
         let header = self.graph.header();
-        let page = self.address.map(|address| format!("  http://{address}/")).unwrap_or_default();
         let connections: u64 = self.graph.edges().iter().map(|edge| edge.connections()).sum();
-        let title = format!("portolan map  {}{page}", printable(&header.host));
+        let mut title = format!("portolan map  {}", printable(&header.host));
+        self.places.iter().for_each(|place| title.push_str(&format!("  {place}")));
         let counts = format!(
-            "services {}, edges {}, connections {connections}; {}{}",
+            "{}services {}, edges {}, connections {connections}; {}",
+            if self.paused { "PAUSED  " } else { "" },
             self.graph.nodes().len(),
             self.graph.edges().len(),
             printable(&header.method),
-            if self.paused { "  PAUSED" } else { "" },
         );
         let mut lines = vec![
             Line::styled(fit::cut(&title, width), Style::new().add_modifier(Modifier::BOLD)),

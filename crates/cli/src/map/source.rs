@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use portolan_flow::{Bundle, fold};
+use portolan_flow::{Bundle, Totals, fold};
 use portolan_hub::{Delta, Hub};
 use portolan_sockets::Snapshot;
 use portolan_sys::capabilities::{self, CapabilitySet};
@@ -13,6 +13,7 @@ use super::{
     config::{Config, Tracing},
     traced::Traced,
 };
+use crate::metrics::Feed;
 
 /// Looking at other users' processes (PTRACE, DAC) and into other namespaces (ADMIN).
 pub const CAPABILITIES: CapabilitySet =
@@ -29,6 +30,7 @@ pub struct Source {
     /// Why nothing is traced, where it would have been.
     untraced: Option<Error>,
     releases: bool,
+    feed: Option<Feed>,
 }
 
 impl Source {
@@ -36,16 +38,27 @@ impl Source {
     pub fn open(config: &Config) -> anyhow::Result<Self> {
         let snapshot =
             Snapshot::open(config.snapshot).context("cannot list the sockets of this host")?;
+        let open = || Traced::open(config.snapshot.own_namespace_only);
         let (traced, untraced) = match config.trace {
             Tracing::No => (None, None),
-            Tracing::Yes => (Some(Traced::open()?), None),
-            Tracing::IfPossible => match Traced::open() {
+            Tracing::Yes => (Some(open()?), None),
+            Tracing::IfPossible => match open() {
                 Ok(traced) => (Some(traced), None),
                 Err(error) => (None, Some(error)),
             },
         };
         let releases = config.interval > KEEP_READERS_MAX;
-        Ok(Self { snapshot, traced, untraced, releases })
+        Ok(Self { snapshot, traced, untraced, releases, feed: None })
+    }
+
+    /// Whether traffic is counted.
+    pub fn is_counted(&self) -> bool {
+        self.traced.is_some()
+    }
+
+    /// Has further readings become metrics, too.
+    pub fn feed(&mut self, feed: Feed) {
+        self.feed = Some(feed);
     }
 
     /// Gives up every privilege that later readings do not need. To be called on the first thread
@@ -62,7 +75,9 @@ impl Source {
         }
         let mut method = self.snapshot.describe();
         if let Some(traced) = &mut self.traced {
-            let counted = traced.read().context("cannot read what the kernel has counted")?;
+            let counted = traced
+                .read(self.feed.as_ref())
+                .context("cannot read what the kernel has counted")?;
             if !counted.is_empty() {
                 reading.bundle.flows.extend(counted);
                 let flows = fold(std::mem::take(&mut reading.bundle.flows));
@@ -71,7 +86,10 @@ impl Source {
             }
             reading.warnings.extend(traced.warnings());
             method = format!("{method} and {}", traced.describe());
+        } else if let Some(feed) = &self.feed {
+            feed.add(&reading.bundle.flows, &Totals::default(), &[]);
         }
+        reading.warnings.extend(self.feed.iter().flat_map(Feed::warnings));
         if let Some(error) = &self.untraced {
             reading.warnings.push(format!("connections between two readings are missed: {error}"));
         }

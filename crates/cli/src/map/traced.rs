@@ -2,9 +2,10 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use portolan_flow::{Counters, Flow, PortRange, Totals};
-use portolan_sys::limits;
-use portolan_trace::{Error, Losses, Reading, TraceOptions, Tracer};
+use portolan_flow::{Counters, End, Flow, Namespace, Totals, fold};
+use portolan_trace::{Error, Losses, Reading, Tracer};
+
+use crate::{metrics::Feed, trace::watch};
 
 /// Rates are means over so long: who has a connection every few seconds is on the map all the time.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -13,6 +14,8 @@ const WINDOW: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Traced {
     tracer: Tracer,
+    /// The programs count in all namespaces.
+    own_namespace_only: bool,
     readings: VecDeque<(Duration, Vec<Flow>)>,
     /// Since the start.
     losses: Losses,
@@ -21,12 +24,10 @@ pub struct Traced {
 
 impl Traced {
     /// Attaches to the kernel.
-    pub fn open() -> Result<Self, Error> {
-        let (first, last) =
-            limits::ephemeral_ports().unwrap_or((PortRange::LINUX.first, PortRange::LINUX.last));
-        let options = TraceOptions { ephemeral: (first, last), ..TraceOptions::default() };
+    pub fn open(own_namespace_only: bool) -> Result<Self, Error> {
         Ok(Self {
-            tracer: Tracer::open(options)?,
+            tracer: Tracer::open(watch::options())?,
+            own_namespace_only,
             readings: VecDeque::new(),
             losses: Losses::default(),
             overflow: Totals::default(),
@@ -39,9 +40,17 @@ impl Traced {
     }
 
     /// What went over each edge in the last seconds, as halves. How many connections are up is
-    /// left to the socket tables, which know it of the same moment as all else.
-    pub fn read(&mut self) -> Result<Vec<Flow>, Error> {
+    /// left to the socket tables, which know it of the same moment as all else. `feed` gets what
+    /// happened since the last reading alone, with what the kernel says is up.
+    pub fn read(&mut self, feed: Option<&Feed>) -> Result<Vec<Flow>, Error> {
         let Reading { mut flows, overflow, losses, span, .. } = self.tracer.read()?;
+        if self.own_namespace_only {
+            let is_own = |end: &End| end.namespace.as_ref().is_some_and(Namespace::is_host);
+            flows.retain(|flow| is_own(&flow.client) || is_own(&flow.server));
+        }
+        if let Some(feed) = feed {
+            feed.add(&fold(flows.clone()), &overflow, &losses.by_reason());
+        }
         self.losses.add(losses);
         self.overflow.add(&overflow);
         for flow in &mut flows {

@@ -2,6 +2,8 @@
 
 use portolan_flow::Traffic;
 
+use super::amount::{short, size, time};
+
 /// `120/s new`, `1.2 MB/s`, `rtt 0.4 ms`, and what went wrong.
 pub fn parts(sum: &Traffic) -> Vec<String> {
     let mut parts = Vec::new();
@@ -50,51 +52,6 @@ fn counts(counts: &[(u64, &str)]) -> Vec<String> {
 /// Payload in both directions.
 fn bytes(sum: &Traffic) -> u64 {
     sum.bytes_to_server().saturating_add(sum.bytes_to_client())
-}
-
-/// `0.4`, `12`, `3.5k`.
-fn short(value: f64) -> String {
-    let (value, unit) = scaled(value);
-    format!("{}{}", digits(value), ["", "k", "M", "G", "T"][unit])
-}
-
-/// `48 B`, `1.2 MB`.
-fn size(value: f64) -> String {
-    let (value, unit) = scaled(value);
-    format!("{} {}", digits(value), ["B", "kB", "MB", "GB", "TB"][unit])
-}
-
-/// `43 us`, `0.4 ms`, `1.2 s`.
-fn time(us: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a time for people")]
-    let ms = us as f64 / 1000.0;
-    match us {
-        0..100 => format!("{us} us"),
-        100..999_500 => format!("{} ms", digits(ms)),
-        _ => format!("{} s", digits(ms / 1000.0)),
-    }
-}
-
-/// A value below a thousand, as far as there are units, and which unit that is.
-fn scaled(mut value: f64) -> (f64, usize) {
-    let mut unit = 0;
-    while value >= 999.5 && unit < 4 {
-        value /= 1000.0;
-        unit += 1;
-    }
-    (value, unit)
-}
-
-/// One decimal below ten, none above; something is never nothing.
-fn digits(value: f64) -> String {
-    if value > 0.0 && value < 0.05 {
-        "<0.1".to_owned()
-    } else if value < 9.95 {
-        let text = format!("{value:.1}");
-        text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
-    } else {
-        format!("{value:.0}")
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{config, order::Order};
+use crate::metrics::MetricsArgs;
 
 /// Show what goes over every edge of this host, as it happens: connections, bytes, round trips,
 /// retransmits and failures.
@@ -21,6 +22,7 @@ Examples:
   portolan trace --sort retransmits       where the network loses
   portolan trace --json --duration 1m     for programs (docs/formats/trace.md)
   portolan trace --once                   one interval as a table
+  portolan trace --metrics 127.0.0.1:9464 for Prometheus, as long as it runs
 
 docs/guide/trace.md has more.")]
 pub struct TraceArgs {
@@ -94,6 +96,9 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", default_value_t = 65_536)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pub edges_max: u32,
+
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// The ways to find out what happens.

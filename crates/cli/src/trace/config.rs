@@ -8,15 +8,15 @@ use std::{
 use anyhow::bail;
 use portolan_flow::Transport;
 use portolan_sockets::SnapshotOptions;
-use portolan_sys::limits;
 use portolan_trace::{MethodName, TraceOptions};
 
 use super::{
     args::{TraceArgs, TraceMethod},
     order::Order,
     pick::{Pick, Scope},
-    watch::{Wanted, Way},
+    watch::{self, Wanted, Way},
 };
+use crate::metrics;
 
 /// Shorter intervals would measure the observer.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
@@ -39,6 +39,7 @@ pub struct Config {
     pub count: Option<u64>,
     /// So long in all.
     pub duration: Option<Duration>,
+    pub metrics: Option<metrics::Wanted>,
 }
 
 /// How to show what happened.
@@ -89,6 +90,7 @@ impl Config {
             interval: args.interval,
             count: if args.once { Some(1) } else { args.count },
             duration: args.duration,
+            metrics: args.metrics.check()?,
         })
     }
 }
@@ -101,15 +103,13 @@ fn wanted(args: &TraceArgs, udp: bool) -> Wanted {
         TraceMethod::Stream => Way::Traced(MethodName::Stream),
         TraceMethod::Snapshot => Way::Polled,
     };
-    let usual = TraceOptions::default();
     Wanted {
         way,
         trace: TraceOptions {
             attach: args.attach.attach(),
             edges_max: args.edges_max,
             udp,
-            ephemeral: limits::ephemeral_ports().unwrap_or(usual.ephemeral),
-            ..usual
+            ..watch::options()
         },
         snapshot: SnapshotOptions {
             method: None,

@@ -2,6 +2,8 @@
 
 use portolan_flow::{Flow, Traffic};
 
+use crate::print::amount::narrow;
+
 /// Why handshakes fail, in the words that are shown.
 pub const REASONS: [&str; 4] = ["refused", "timed out", "unreachable", "abandoned"];
 
@@ -63,49 +65,13 @@ impl Figures {
     pub fn failures(&self) -> String {
         let counted = REASONS.iter().zip(self.failures).filter(|(_, count)| *count > 0.0);
         let parts: Vec<String> =
-            counted.map(|(reason, count)| format!("{} {reason}", number(count))).collect();
+            counted.map(|(reason, count)| format!("{} {reason}", narrow(count))).collect();
         parts.join(", ")
     }
 
     /// A rate, or that the method does not count it.
     pub fn counted(&self, rate: f64) -> String {
-        if self.is_traced { number(rate) } else { "-".to_owned() }
-    }
-}
-
-/// A number in at most five characters: `0`, `<0.1`, `3.4`, `120`, `3.4k`, `34k`, `340M`.
-pub fn number(number: f64) -> String {
-    match number {
-        ..=0.0 => "0".to_owned(),
-        ..0.1 => "<0.1".to_owned(),
-        ..9.95 => {
-            let text = format!("{number:.1}");
-            text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
-        }
-        ..999.5 => format!("{number:.0}"),
-        _ => {
-            let units = ["k", "M", "G", "T", "P"];
-            let mut scaled = number / 1000.0;
-            let mut unit = 0;
-            while scaled >= 999.5 && unit + 1 < units.len() {
-                scaled /= 1000.0;
-                unit += 1;
-            }
-            let digits = usize::from(scaled < 9.95);
-            format!("{scaled:.digits$}{}", units[unit])
-        }
-    }
-}
-
-/// A time in at most five characters: `85us`, `1.2ms`, `85ms`, `1.5s`.
-#[expect(clippy::cast_precision_loss, reason = "a time for people")]
-pub fn time(us: u64) -> String {
-    match us {
-        0..1000 => format!("{us}us"),
-        1000..9_950 => format!("{:.1}ms", us as f64 / 1e3),
-        9_950..999_500 => format!("{:.0}ms", us as f64 / 1e3),
-        999_500..9_950_000 => format!("{:.1}s", us as f64 / 1e6),
-        _ => format!("{:.0}s", us as f64 / 1e6),
+        if self.is_traced { narrow(rate) } else { "-".to_owned() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use portolan_flow::{RECORD_VERSION, Record, Totals, TrafficRecord};
+use portolan_flow::{RECORD_VERSION, Record, Totals, Traffic, TrafficRecord};
 use portolan_trace::Attach;
 use serde::{Serialize, Serializer};
 
@@ -30,6 +30,23 @@ struct Edge {
     interval_ms: u64,
     #[serde(flatten)]
     record: Record,
+    #[serde(flatten)]
+    ends: Option<Ends>,
+}
+
+/// What each end counted: sums over intervals are made of these.
+#[derive(Serialize)]
+struct Ends {
+    #[serde(serialize_with = "counts")]
+    active: Totals,
+    #[serde(serialize_with = "counts")]
+    passive: Totals,
+}
+
+impl Ends {
+    fn of(traffic: &Traffic) -> Self {
+        Self { active: traffic.active, passive: traffic.passive }
+    }
 }
 
 #[derive(Serialize)]
@@ -45,7 +62,9 @@ struct Summary<'a> {
     listeners: usize,
     connections: u64,
     totals: TrafficRecord,
-    #[serde(serialize_with = "overflow")]
+    #[serde(flatten)]
+    ends: Option<Ends>,
+    #[serde(serialize_with = "counts")]
     overflow: Totals,
     #[serde(serialize_with = "by_reason")]
     losses: &'a [(&'static str, u64)],
@@ -70,7 +89,7 @@ const COUNTS: [&str; 15] = [
     "duration_us_sum",
 ];
 
-fn overflow<S: Serializer>(totals: &Totals, serializer: S) -> Result<S::Ok, S::Error> {
+fn counts<S: Serializer>(totals: &Totals, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(COUNTS.into_iter().zip(totals.counts()))
 }
 
@@ -86,8 +105,8 @@ pub fn write(interval: &Interval, method: Method, out: &mut impl Write) -> io::R
     let summary = &interval.summary;
     let (time_ms, interval_ms) = (summary.time_ms, summary.interval_ms);
     for flow in &interval.flows {
-        let record = Record::from(flow);
-        json::line(&Edge { r#type: "edge", time_ms, interval_ms, record }, out)?;
+        let (record, ends) = (Record::from(flow), flow.traffic.as_deref().map(Ends::of));
+        json::line(&Edge { r#type: "edge", time_ms, interval_ms, record, ends }, out)?;
     }
     let summary = Summary {
         r#type: "summary",
@@ -101,6 +120,7 @@ pub fn write(interval: &Interval, method: Method, out: &mut impl Write) -> io::R
         listeners: summary.listeners,
         connections: summary.up,
         totals: summary.traffic.as_ref().map(TrafficRecord::from).unwrap_or_default(),
+        ends: summary.traffic.as_ref().map(|_| Ends::of(&summary.ends)),
         overflow: summary.overflow,
         losses: &summary.losses,
     };

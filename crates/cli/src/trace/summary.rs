@@ -3,12 +3,8 @@
 use portolan_flow::{Flow, Totals, Traffic};
 use portolan_sys::clock;
 
-use super::{
-    config::Config,
-    figures::{Figures, number},
-    pick::has_words,
-    watch::Observed,
-};
+use super::{config::Config, figures::Figures, pick::has_words, watch::Observed};
+use crate::print::amount::narrow;
 
 /// An interval.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +29,8 @@ pub struct Summary {
     pub up: u64,
     /// What went over all edges, each event counted once; nothing where the method does not count.
     pub traffic: Option<Traffic>,
+    /// The same, as each end counted it.
+    pub ends: Traffic,
     /// The sum of all edges that found no room, as each end counted it.
     pub overflow: Totals,
     /// What is missing, by reason.
@@ -69,6 +67,7 @@ impl Summary {
         self.up += flow.connections();
         if let Some(traffic) = &flow.traffic {
             self.traffic.get_or_insert_default().add(&traffic.counted_once());
+            self.ends.add(traffic);
         }
     }
 
@@ -85,11 +84,11 @@ impl Summary {
         if figures.is_traced {
             text.push_str(&format!(
                 ", {} new/s, {} B/s to servers, {} B/s to clients, {} retransmits/s, {} failed/s",
-                number(figures.opened),
-                number(figures.to_server),
-                number(figures.to_client),
-                number(figures.retransmits),
-                number(figures.failed()),
+                narrow(figures.opened),
+                narrow(figures.to_server),
+                narrow(figures.to_client),
+                narrow(figures.retransmits),
+                narrow(figures.failed()),
             ));
         }
         text

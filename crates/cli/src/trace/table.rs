@@ -6,11 +6,8 @@
 use portolan_flow::Flow;
 use unicode_width::UnicodeWidthStr;
 
-use super::{
-    figures::{Figures, time},
-    label,
-};
-use crate::print::fit;
+use super::{figures::Figures, label};
+use crate::print::{amount::narrow_time, fit};
 
 /// What stands between two columns.
 const GAP: &str = "  ";
@@ -72,7 +69,7 @@ const NUMBERS: [Number; 7] = [
         width: 6,
         rank: 5,
         right: true,
-        cell: |figures| figures.rtt_us.map_or("-".to_owned(), time),
+        cell: |figures| figures.rtt_us.map_or("-".to_owned(), narrow_time),
     },
     Number {
         heading: "RETR/S",

@@ -8,7 +8,10 @@ use std::{
 use anyhow::Context;
 use portolan_flow::{Flow, Listener, Totals, fold};
 use portolan_sockets::{Snapshot, SnapshotOptions};
-use portolan_sys::capabilities::{self, CapabilitySet};
+use portolan_sys::{
+    capabilities::{self, CapabilitySet},
+    limits,
+};
 use portolan_trace::{Attach, MethodName, TraceOptions, Tracer};
 
 /// What it takes to load and attach the programs; nothing of it to read what they count, on a
@@ -96,6 +99,13 @@ pub enum Way {
     Traced(MethodName),
     /// `snapshot`.
     Polled,
+}
+
+/// The usual, with the ephemeral ports of this host.
+pub fn options() -> TraceOptions {
+    let usual = TraceOptions::default();
+    let ephemeral = limits::ephemeral_ports().unwrap_or(usual.ephemeral);
+    TraceOptions { ephemeral, ..usual }
 }
 
 /// Opens the method that is wanted. Returns it with what its user should know: why it is not the

@@ -62,3 +62,15 @@ fn further_numbers_have_columns_after_all_others() {
     assert_eq!(lines[1][COLUMNS.len()..], ["3", "12345", "1500", "3"]);
     assert_eq!(lines[2][COLUMNS.len()..], [""; 4]);
 }
+
+#[test]
+fn a_difference_has_three_columns() {
+    let mut out = Vec::new();
+    write_csv(&fixture::with_differences(), &mut out).unwrap();
+    let lines = parse(&String::from_utf8(out).unwrap());
+    let first = lines[0].iter().position(|name| name == "added_us").unwrap();
+    assert_eq!(lines[0][first..], ["added_us", "added_us_lower", "added_us_upper"]);
+    assert_eq!(lines[1][first..], ["0.25", "-0.5", "1"]);
+    assert_eq!(lines[2][first..], ["-0.12", "", ""]);
+    assert_eq!(lines[3][first..], ["", "", ""]);
+}

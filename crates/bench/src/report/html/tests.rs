@@ -38,3 +38,13 @@ fn further_numbers_have_columns_before_the_factor() {
     assert!(page.contains("<p>not looked at closely: needs tcpdump"), "{page}");
     assert!(page.contains("colspan=\"12\""), "{page}");
 }
+
+#[test]
+fn a_scenario_with_figures_of_its_own_shows_those() {
+    let mut out = Vec::new();
+    write_html(&fixture::with_differences(), &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    assert!(page.contains("<td>0.25 [-0.50 to 1.00]</td>"), "{page}");
+    assert!(page.contains("failed: exit code 1: a &amp; b &lt; c"), "{page}");
+    assert_eq!(page.matches("<tr>").count(), page.matches("</tr>").count());
+}

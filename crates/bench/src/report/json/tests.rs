@@ -77,3 +77,26 @@ fn further_numbers_have_a_unit_and_a_spread_and_stand_in_each_run() {
     assert_eq!(records[0]["runs"][1]["figures"]["packets_per_check"], 2.5);
     assert_eq!(records[2]["figures_reason"], "needs tcpdump: apt-get install tcpdump");
 }
+
+#[test]
+fn differences_have_bounds_where_there_were_rounds_enough() {
+    let records = records_of(&fixture::with_differences());
+    let added = |at: usize| &records[at]["differences"]["added_us"];
+    assert_eq!(
+        *added(0),
+        json!({"unit": "us", "mean": 0.25, "lower": -0.5, "upper": 1.0, "rounds": 3})
+    );
+    assert_eq!((&added(1)["lower"], &added(1)["mean"]), (&Value::Null, &json!(-0.12)));
+    assert_eq!(records[2]["differences"], json!({}));
+    assert_eq!(records[0]["ratio"], Value::Null, "wall time says nothing here");
+}
+
+#[test]
+fn a_run_has_its_marks() {
+    let mut results = fixture::results();
+    if let crate::Outcome::Measured(samples) = &mut results.sizes[0].lanes[0].outcome {
+        samples[1].marks = vec!["not kept up".to_owned()];
+    }
+    let runs = &records_of(&results)[0]["runs"];
+    assert_eq!((&runs[0]["marks"], &runs[1]["marks"]), (&json!([]), &json!(["not kept up"])));
+}

@@ -105,3 +105,18 @@ fn further_numbers_have_columns_only_where_somebody_has_them() {
     assert!(own.ends_with("3 12,345 1.50 ms 3 0.50×"), "{own}");
     assert_eq!(table.matches("not looked at closely: needs tcpdump").count(), 1);
 }
+
+#[test]
+fn a_scenario_with_figures_of_its_own_shows_those_and_no_bars() {
+    let mut results = fixture::with_differences();
+    if let crate::Outcome::Measured(samples) = &mut results.sizes[0].lanes[0].outcome {
+        samples[0].marks = vec!["not kept up".to_owned()];
+    }
+    let mut out = Vec::new();
+    write_table(&results, &mut out).unwrap();
+    let table = String::from_utf8(out).unwrap();
+    let own = line(&table, "own <fast>");
+    assert!(own.contains("0.25 [-0.50 to 1.00]") && !own.contains('█'), "{own}");
+    assert!(line(&table, "broken").contains("FAILED: exit code 1"), "{table}");
+    assert!(table.contains("own <fast>: 1 of 3 runs, the first: not kept up"), "{table}");
+}

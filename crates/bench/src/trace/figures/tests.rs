@@ -32,10 +32,18 @@ fn times_are_the_clients() {
     let loaded = loaded(|client| {
         client.request_ns.p50 = 12_345;
         client.request_ns.mean = 20_500.0;
+        (client.connect_ns.p50, client.connect_ns.mean) = (4_000, 5_000.0);
+        (client.service_ns.p50, client.service_ns.mean) = (8_000, 9_500.0);
         (client.seconds, client.completed) = (2.0, 100_000);
     });
-    assert_eq!(value(&loaded.times(), "request_us_median"), 12.345);
-    assert_eq!(value(&loaded.times(), "request_us_mean"), 20.5);
+    let response = |is_loop, connects| {
+        let times = loaded.times(is_loop, connects);
+        assert_eq!(value(&times, "request_us_mean"), 20.5);
+        (value(&times, "response_us_median"), value(&times, "response_us_mean"))
+    };
+    assert_eq!(response(true, true), (12.345, 20.5));
+    assert_eq!(response(false, true), (12.0, 14.5));
+    assert_eq!(response(false, false), (8.0, 9.5));
     assert_eq!(loaded.cycle(1).value, 20.0);
     assert_eq!(loaded.cycle(4).value, 80.0);
 }

@@ -65,6 +65,15 @@ fn only_loopback_is_served() {
 }
 
 #[test]
+fn metrics_are_of_a_map_that_goes_on() {
+    assert!(check("--store x --metrics 127.0.0.1:0").expect("valid").metrics.is_some());
+    for one_reading in ["--once", "--dot", "--dependents x"] {
+        let error = error(&format!("{one_reading} --otlp http://127.0.0.1:4318"));
+        assert!(error.contains("this is one reading"), "{error}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     assert!(error("--depth 2").contains("--depth needs"));
     assert!(error("--interval 1ms").contains("shortest interval"));

@@ -3,9 +3,9 @@
 use portolan_flow::{End, Flow};
 use portolan_hub::printable;
 
-use crate::trace::{
-    figures::{number, time},
-    label,
+use crate::{
+    print::amount::{narrow, narrow_time},
+    trace::label,
 };
 
 /// So many lines at most.
@@ -22,10 +22,10 @@ pub fn lines(flow: &Flow) -> Vec<String> {
     ];
     if let Some(traffic) = &flow.traffic {
         let once = traffic.counted_once().active;
-        let or_none = |us: Option<u64>| us.map_or("-".to_owned(), time);
+        let or_none = |us: Option<u64>| us.map_or("-".to_owned(), narrow_time);
         lines.push(format!(
             "in {}   {} opened, {} closed after {} in the mean, {} by a reset",
-            time(traffic.span_ms.saturating_mul(1000)),
+            narrow_time(traffic.span_ms.saturating_mul(1000)),
             once.opened,
             once.closed,
             or_none(once.duration_us_sum.checked_div(once.closed)),
@@ -36,7 +36,7 @@ pub fn lines(flow: &Flow) -> Vec<String> {
             once.refused, once.timed_out, once.unreachable, once.abandoned
         ));
         #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-        let short = |count: u64| number(count as f64);
+        let short = |count: u64| narrow(count as f64);
         lines.push(format!(
             "bytes   {} to the server, {} to the client; datagrams {} and {}",
             short(once.bytes_sent),

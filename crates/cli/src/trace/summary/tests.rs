@@ -23,6 +23,9 @@ fn totals_are_of_all_in_scope_shown_or_not() {
     assert_eq!((all.flows.len(), all.summary.edges, all.summary.up), (1, 3, 6));
     let traffic = all.summary.traffic.expect("counted");
     assert_eq!((traffic.opened(), traffic.bytes_to_client(), traffic.span_ms), (5, 10_000, 1000));
+    let ends = all.summary.ends;
+    assert_eq!((ends.active.opened, ends.active.datagrams_sent), (5, 1));
+    assert!(ends.passive.is_zero());
     let tcp = Interval::of(observed(flows.clone()), &config("--tcp"), "");
     assert_eq!((tcp.flows.len(), tcp.summary.edges), (2, 2));
     let words = Interval::of(observed(flows), &config(""), "dig");
