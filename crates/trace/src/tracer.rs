@@ -229,9 +229,11 @@ impl Tracer {
         named.unwrap_or_else(|| Namespace::of(u64::from(inode), None))
     }
 
-    /// Looks for the names of namespaces that are new.
-    fn name_namespaces(&mut self, mut seen: impl Iterator<Item = u32>) {
-        if !seen.any(|inode| !self.namespaces.contains_key(&inode)) {
+    /// Looks for the names of namespaces that are new. One that is gone already, or that no process
+    /// shows, is called by its number, and not looked for again.
+    fn name_namespaces(&mut self, seen: impl Iterator<Item = u32>) {
+        let new: Vec<u32> = seen.filter(|inode| !self.namespaces.contains_key(inode)).collect();
+        if new.is_empty() {
             return;
         }
         let listing = netns::list().unwrap_or_default();
@@ -242,6 +244,10 @@ impl Tracer {
         self.namespaces = named.collect();
         let here = netns::current().ok().and_then(|inode| u32::try_from(inode).ok());
         self.namespaces.extend(here.map(|inode| (inode, Namespace::new(Namespace::HOST))));
+        for inode in new {
+            let by_number = || Namespace::of(u64::from(inode), None);
+            self.namespaces.entry(inode).or_insert_with(by_number);
+        }
     }
 
     fn listeners(&mut self) -> Vec<Listener> {

@@ -68,27 +68,35 @@ impl Traced {
         Ok(all.map(|flow| spanning(flow, span_ms)).collect())
     }
 
-    /// What is missing since the start, for people.
+    /// What is missing since the start, for people; in round numbers, so that it is not news each
+    /// time.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.overflow.is_zero() {
-            let Totals { opened, bytes_sent, bytes_received, .. } = self.overflow;
-            let bytes = bytes_sent.saturating_add(bytes_received);
+            let closed = round(self.overflow.closed);
             warnings.push(format!(
-                "more edges than there is room for: {opened} connections and {bytes} bytes are on \
-                 none of them"
+                "more edges than there is room for: {closed} or more connections are on none"
             ));
         }
         let lost = self.losses.by_reason().into_iter().filter(|(_, count)| *count > 0);
-        let lost: Vec<String> = lost.map(|(reason, count)| format!("{reason} {count}")).collect();
+        let lost: Vec<String> =
+            lost.map(|(reason, count)| format!("{reason} {}", round(count))).collect();
         if !lost.is_empty() {
-            warnings.push(format!("traced incompletely since the start: {}", lost.join(", ")));
+            warnings.push(format!(
+                "traced incompletely since the start, by reason at least: {}",
+                lost.join(", ")
+            ));
         }
         if let Some(error) = self.tracer.without_udp() {
             warnings.push(format!("UDP is not counted: {error}"));
         }
         warnings
     }
+}
+
+/// The next power of two below.
+fn round(count: u64) -> u64 {
+    count.checked_ilog2().map_or(0, |bits| 1 << bits)
 }
 
 fn is_nothing(traffic: &portolan_flow::Traffic) -> bool {
