@@ -54,17 +54,21 @@ static __always_inline void crossing(struct sock *sk)
 {
 	struct connection *known = find((__u64)sk);
 
-	if (known && known->phase == CONNECTING)
+	if (known && known->phase == CONNECTING) {
 		known->phase = CROSSING;
+		state.crossed = 1;
+	}
 }
 
 /* In whatever context the last packet of the handshake came. A record that says otherwise is what
  * an event that was lost has left. */
 static __always_inline void connected(struct sock *sk, int before)
 {
-	struct connection *known = find((__u64)sk);
+	struct connection *known = 0;
 	struct tcp_sock *tp = TCP(sk);
 
+	if (before == TCP_SYN_SENT || state.crossed)
+		known = find((__u64)sk);
 	if (!known || known->phase != (before == TCP_SYN_SENT ? CONNECTING : CROSSING)) {
 		known = begin((__u64)sk);
 		if (known)

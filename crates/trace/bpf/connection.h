@@ -91,26 +91,23 @@ static __always_inline struct connection *find(__u64 socket)
 	return state.parked ? bpf_map_lookup_elem(&parked, &socket) : 0;
 }
 
+static __always_inline int unpark(__u64 socket)
+{
+	if (bpf_map_delete_elem(&parked, &socket))
+		return 0;
+	__sync_fetch_and_sub(&state.parked, 1);
+	return 1;
+}
+
 static __always_inline void forget(struct connection *known, __u64 socket)
 {
 	struct connection *place = place_of(socket);
 
 	known->since_us = 0;
-	if (known == place) {
+	if (known == place)
 		known->socket = 0;
-	} else if (!bpf_map_delete_elem(&parked, &socket)) {
-		__sync_fetch_and_sub(&state.parked, 1);
-	}
-}
-
-/* One that was parked and not forgotten, whose socket is another connection's now. */
-static __noinline int forget_stale(__u64 socket)
-{
-	if (!bpf_map_delete_elem(&parked, &socket)) {
-		__sync_fetch_and_sub(&state.parked, 1);
-		LOSE(stale);
-	}
-	return 0;
+	else
+		unpark(socket);
 }
 
 static __noinline struct connection *park(__u64 socket)
@@ -119,6 +116,9 @@ static __noinline struct connection *park(__u64 socket)
 
 	/* A stale walk must not take it for the one whose memory it gets. */
 	fresh.rest = (__u64)bpf_get_prandom_u32() << GENERATION_SHIFT;
+	/* One that was not forgotten, whose socket is another connection's now. */
+	if (unpark(socket))
+		LOSE(stale);
 	__sync_fetch_and_add(&state.parked, 1);
 	if (bpf_map_update_elem(&parked, &socket, &fresh, BPF_NOEXIST)) {
 		__sync_fetch_and_sub(&state.parked, 1);
@@ -133,8 +133,6 @@ static __always_inline struct connection *begin(__u64 socket)
 {
 	struct connection *place = place_of(socket);
 
-	if (state.parked)
-		forget_stale(socket);
 	if (!place)
 		return 0;
 	if (place->socket == socket) {

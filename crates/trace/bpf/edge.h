@@ -97,7 +97,7 @@ struct state {
 	/* Not user space's: */
 	__u32 current; /* which of the two maps is written */
 	__u32 ready;   /* the connections that were there before are known */
-	__u32 zero;
+	__u32 crossed; /* there were connections with a handshake from both ends */
 	__u64 parked; /* connections that found no place; never less than there are */
 };
 

@@ -79,8 +79,34 @@ struct sock_common {
 	unsigned long skc_flags;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct qspinlock {
+	union {
+		atomic_t val;
+	};
+} arch_spinlock_t;
+
+struct raw_spinlock {
+	arch_spinlock_t raw_lock;
+};
+
+typedef struct spinlock {
+	union {
+		struct raw_spinlock rlock;
+	};
+} spinlock_t;
+
+typedef struct {
+	spinlock_t slock;
+	int owned;
+} socket_lock_t;
+
 struct sock {
 	struct sock_common __sk_common;
+	socket_lock_t sk_lock;
 	__u8 sk_userlocks : 4; /* since 6.12 a byte of its own */
 	__u8 sk_kern_sock : 1;
 	__u16 sk_type;

@@ -60,6 +60,17 @@ static __always_inline void recall_edge(struct edge *edge, struct connection *kn
 	name_edge(edge, known);
 }
 
+/* Somebody works on the socket: a packet, or the backlog of them. */
+static __always_inline int is_busy(struct tcp_sock *tp)
+{
+	struct sock *sk = (void *)tp;
+	int held = BPF_CORE_READ(sk, sk_lock.owned);
+
+	if (bpf_core_field_exists(struct qspinlock, val))
+		held |= BPF_CORE_READ(sk, sk_lock.slock.rlock.raw_lock.val.counter);
+	return !!held;
+}
+
 /* What is known of it is counted. Whether it came up at all, the record says. */
 static __always_inline int end_stale(struct connection *known, __u64 socket, __u64 next,
 				     struct totals *more)
@@ -84,14 +95,18 @@ static __always_inline void visit(struct connection *known)
 	struct totals more = {};
 	struct edge edge = {};
 	struct numbers now;
-	int stale;
+	int stale, busy;
 
 	if (!socket)
 		return;
 	stale = is_stale(known, tp);
 	if (!stale && !known->since_us)
 		return;
+	busy = is_busy(tp);
 	READ_NUMBERS(&now, tp, known->side, PROBE);
+	/* The last byte may be a FIN of which nobody has said yet that it is one. */
+	if ((busy | is_busy(tp)) && now.received)
+		now.received--;
 	if (!(rest & OPENED)) {
 		meet(known, tp);
 		more.opened = 1;
@@ -129,9 +144,16 @@ static long visit_place(__u32 at, __u32 *first)
 	return 0;
 }
 
+/* Where its socket has a place as well, that one is right: this one was not forgotten. */
 static long visit_parked(void *map, __u64 *socket, struct connection *known, void *unused)
 {
-	visit(known);
+	__u64 address = *socket;
+	struct connection *place = place_of(address);
+
+	if (!place || place->socket != address)
+		visit(known);
+	else if (unpark(address))
+		LOSE(stale);
 	return 0;
 }
 
