@@ -23,18 +23,17 @@ typedef _Bool bool;
 
 enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_SK_STORAGE = 24 };
 enum { BPF_MAP_TYPE_RINGBUF = 27 };
-enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_F_NO_PREALLOC = 1, BPF_RB_NO_WAKEUP = 1 };
+enum { BPF_NOEXIST = 1, BPF_F_NO_PREALLOC = 1, BPF_RB_NO_WAKEUP = 1 };
 enum { BPF_F_MMAPABLE = 1 << 10 };
 enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 /* include/net/tcp_states.h */
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT, TCP_SYN_RECV, TCP_FIN_WAIT1, TCP_FIN_WAIT2 };
 enum { TCP_TIME_WAIT = 6, TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING };
-enum { TCP_NEW_SYN_RECV = 12 };
 enum { AF_INET = 2, AF_INET6 = 10, IPPROTO_TCP = 6, IPPROTO_UDP = 17 };
-enum { SOCK_STREAM = 1, SOCK_DGRAM = 2 };
+enum { SOCK_DGRAM = 2 };
 /* uapi/asm-generic/errno.h */
-enum { ECONNABORTED = 103, ETIMEDOUT = 110, ECONNREFUSED = 111, EHOSTUNREACH = 113 };
+enum { ETIMEDOUT = 110, ECONNREFUSED = 111, EHOSTUNREACH = 113 };
 enum { ENETUNREACH = 101, EACCES = 13, ENONET = 64, EHOSTDOWN = 112 };
 /* include/net/sock.h: a bit of sk_flags that tcp_fin() sets, and of sk_userlocks that bind() to a
  * port of one's own choice does. */

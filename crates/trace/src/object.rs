@@ -41,7 +41,7 @@ pub struct Loaded {
 }
 
 /// The programs that tell of states, by where they attach.
-pub fn attached(attach: Attach) -> &'static [&'static str] {
+fn attached(attach: Attach) -> &'static [&'static str] {
     match attach {
         Attach::TpBtf => &["by_tracepoint"],
         Attach::Fentry => &["by_entry", "by_exit_of_listen"],
@@ -63,11 +63,8 @@ const DATAGRAMS: [&str; 2] = ["datagram_leaves", "datagram_comes"];
 /// Loads the programs for one way to attach, and attaches them. From then on the kernel counts.
 pub fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
     let (object, refused_udp) = load_most(attach, options)?;
-    let mut links = Vec::new();
-    for name in attached(attach) {
-        let link = program(&object, name).attach();
-        links.push(link.map_err(|error| refused(format!("attach {name}"), error))?);
-    }
+    let links = attached(attach).iter().map(|name| attach_program(&object, name));
+    let mut links: Vec<Link> = links.collect::<Result<_, _>>()?;
     let datagrams = match refused_udp {
         Some(error) => Err(error),
         None if options.udp => attach_datagrams(&object),
@@ -88,8 +85,7 @@ impl Loaded {
     /// Attaches the second program, if that is not done yet. Each event costs more from then on.
     pub fn double(&mut self) -> Result<(), Error> {
         if let Some(name) = second(self.attach).filter(|_| !self.is_doubled) {
-            let link = program(&self.object, name).attach();
-            self.links.push(link.map_err(|error| refused(format!("attach {name}"), error))?);
+            self.links.push(attach_program(&self.object, name)?);
             self.is_doubled = true;
         }
         Ok(())
@@ -99,6 +95,12 @@ impl Loaded {
     pub fn is_doubled(&self) -> bool {
         self.is_doubled
     }
+}
+
+/// Attaches a program where its section says.
+fn attach_program(object: &Object, name: &str) -> Result<Link, Error> {
+    let link = program(object, name).attach();
+    link.map_err(|error| refused(format!("attach {name}"), error))
 }
 
 /// Attaches to the root of the control groups, which all sockets are below.

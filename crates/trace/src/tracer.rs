@@ -3,12 +3,11 @@
 use std::{
     collections::HashMap,
     fmt, mem,
+    net::IpAddr,
     time::{Duration, Instant},
 };
 
-use portolan_flow::{
-    Counters, End, Flow, Listener, Namespace, Owner, Pids, Totals, Traffic, Transport,
-};
+use portolan_flow::{Counters, End, Flow, Listener, Namespace, Pids, Totals, Traffic, Transport};
 use portolan_sys::{
     capabilities::{self, CapabilitySet},
     kernel, netns,
@@ -212,16 +211,16 @@ impl Tracer {
                 (name, pid) = (listener.name, listener.pid);
             }
         }
-        End {
-            address: edge.local,
-            namespace: Some(self.namespace(edge.netns)),
-            owner: self.owner(name, pid),
-            pids: if pid == 0 { Pids::default() } else { Pids::of(pid) },
-        }
+        self.end_of(edge.local, edge.netns, name, pid)
     }
 
-    fn owner(&mut self, name: Name, pid: u32) -> Owner {
-        self.owners.of(name, pid)
+    fn end_of(&mut self, address: IpAddr, netns: u32, name: Name, pid: u32) -> End {
+        End {
+            address,
+            namespace: Some(self.namespace(netns)),
+            owner: self.owners.of(name, pid),
+            pids: if pid == 0 { Pids::default() } else { Pids::of(pid) },
+        }
     }
 
     fn namespace(&self, inode: u32) -> Namespace {
@@ -256,13 +255,7 @@ impl Tracer {
         let mut listeners: Vec<Listener> = all
             .into_iter()
             .map(|(transport, at, listener)| {
-                let pids = if listener.pid == 0 { Pids::default() } else { Pids::of(listener.pid) };
-                let end = End {
-                    address: at.address,
-                    namespace: Some(self.namespace(at.netns)),
-                    owner: self.owner(listener.name, listener.pid),
-                    pids,
-                };
+                let end = self.end_of(at.address, at.netns, listener.name, listener.pid);
                 Listener { transport, port: at.port, end }
             })
             .collect();

@@ -1,13 +1,20 @@
 //! Edges for the tests.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{collections::VecDeque, net::IpAddr, sync::Arc};
 
 use clap::Parser;
 use portolan_flow::{
     Counters, End, Flow, Namespace, Owner, Pids, Process, Totals, Traffic, Transport,
 };
 
-use super::{TraceArgs, config::Config};
+use portolan_sys::capabilities::CapabilitySet;
+use portolan_trace::Attach;
+
+use super::{
+    TraceArgs,
+    config::Config,
+    watch::{Observed, Watch},
+};
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -64,5 +71,43 @@ pub fn opened(count: u64) -> Totals {
         rtt_samples: count,
         duration_us_sum: 1500 * count,
         ..Totals::default()
+    }
+}
+
+/// A method that tells what it is told to, and then nothing.
+#[derive(Default)]
+pub struct Told {
+    pub readings: VecDeque<anyhow::Result<Observed>>,
+    pub relieved: u32,
+}
+
+impl Watch for Told {
+    fn read(&mut self) -> anyhow::Result<Observed> {
+        self.readings.pop_front().unwrap_or_else(|| Ok(Observed::default()))
+    }
+
+    fn relieve(&mut self) -> anyhow::Result<()> {
+        self.relieved += 1;
+        Ok(())
+    }
+
+    fn needs_relief(&self) -> bool {
+        true
+    }
+
+    fn describe(&self) -> String {
+        "told".to_owned()
+    }
+
+    fn method(&self) -> &'static str {
+        "told"
+    }
+
+    fn attach(&self) -> Option<Attach> {
+        None
+    }
+
+    fn capabilities(&self) -> CapabilitySet {
+        CapabilitySet::empty()
     }
 }

@@ -1,50 +1,9 @@
 use std::{collections::VecDeque, sync::mpsc};
 
-use portolan_sys::capabilities::CapabilitySet;
-use portolan_trace::Attach;
-
 use super::*;
-use crate::trace::sample::{config, flow, opened};
+use crate::trace::sample::{Told, config, flow, opened};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A method that tells what it is told to.
-#[derive(Default)]
-struct Told {
-    readings: VecDeque<anyhow::Result<Observed>>,
-    relieved: u32,
-}
-
-impl Watch for Told {
-    fn read(&mut self) -> anyhow::Result<Observed> {
-        self.readings.pop_front().unwrap_or_else(|| Ok(Observed::default()))
-    }
-
-    fn relieve(&mut self) -> anyhow::Result<()> {
-        self.relieved += 1;
-        Ok(())
-    }
-
-    fn needs_relief(&self) -> bool {
-        true
-    }
-
-    fn describe(&self) -> String {
-        "told".to_owned()
-    }
-
-    fn method(&self) -> &'static str {
-        "told"
-    }
-
-    fn attach(&self) -> Option<Attach> {
-        None
-    }
-
-    fn capabilities(&self) -> CapabilitySet {
-        CapabilitySet::empty()
-    }
-}
 
 fn reading(count: u64) -> anyhow::Result<Observed> {
     let flows = vec![flow("a", "quiet", 2, opened(1)), flow("b", "busy", 1, opened(count))];

@@ -4,7 +4,7 @@ use portolan_flow::Transport;
 use super::*;
 use crate::{
     metrics::{MetricsArgs, Shown},
-    trace::sample::{flow, opened},
+    trace::sample::{Told, flow, opened},
 };
 
 #[derive(Debug, Parser)]
@@ -13,39 +13,11 @@ struct Only {
     metrics: MetricsArgs,
 }
 
-/// Tells of one edge of each transport, once per reading.
-struct Told;
-
-impl Watch for Told {
-    fn read(&mut self) -> anyhow::Result<Observed> {
-        let mut udp = flow("dig", "named", 53, opened(1));
-        udp.transport = Transport::Udp;
-        Ok(Observed { flows: vec![flow("a", "b", 1, opened(2)), udp], ..Observed::default() })
-    }
-
-    fn relieve(&mut self) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn needs_relief(&self) -> bool {
-        false
-    }
-
-    fn describe(&self) -> String {
-        "told".to_owned()
-    }
-
-    fn method(&self) -> &'static str {
-        "told"
-    }
-
-    fn attach(&self) -> Option<Attach> {
-        None
-    }
-
-    fn capabilities(&self) -> CapabilitySet {
-        CapabilitySet::empty()
-    }
+/// An edge of each transport.
+fn reading() -> anyhow::Result<Observed> {
+    let mut udp = flow("dig", "named", 53, opened(1));
+    udp.transport = Transport::Udp;
+    Ok(Observed { flows: vec![flow("a", "b", 1, opened(2)), udp], ..Observed::default() })
 }
 
 #[test]
@@ -55,7 +27,8 @@ fn each_reading_is_handed_on_and_counted_as_far_as_it_is_in_scope() {
     let exports = wanted.bind().expect("a port").start(false, Shown::OnStderr).expect("a thread");
     let scope = Scope { transport: Some(Transport::Tcp), ..Scope::default() };
     let place = exports.place();
-    let mut watch = Metered::new(Box::new(Told), exports.feed(), scope, place.clone());
+    let told = Told { readings: [reading(), reading()].into(), ..Told::default() };
+    let mut watch = Metered::new(Box::new(told), exports.feed(), scope, place.clone());
     for _ in 0..2 {
         let observed = watch.read().expect("it tells");
         assert_eq!(observed.flows.len(), 1);
