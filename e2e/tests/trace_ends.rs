@@ -72,6 +72,18 @@ for peer in peers:
     peer.recv(1)
 "#;
 
+/// The same, and takes nothing more.
+const DEAF_SERVER: &str = r#"
+import signal
+be("ptl-server")
+listener = socket.create_server(ADDRESS, backlog=64)
+peers = [listener.accept()[0] for _ in range(COUNT)]
+for peer in peers:
+    answer(peer)
+say("answered")
+signal.pause()
+"#;
+
 const CLIENT: &str = r#"
 be("ptl-client")
 peers = [socket.create_connection(ADDRESS) for _ in range(COUNT)]
@@ -85,7 +97,7 @@ for peer in peers:
         pass
 "#;
 
-/// The same, after something that the server does not read.
+/// Asks, and then says something that it does not wait to be heard.
 const PUSHING_CLIENT: &str = r#"
 be("ptl-client")
 peers = [socket.create_connection(ADDRESS) for _ in range(COUNT)]
@@ -214,7 +226,7 @@ fn a_killed_server_has_closed_its_connections() {
         [(false, CLIENT, 0, 25), (true, CLIENT, 0, 25), (true, PUSHING_CLIENT, 5, 55)]
     {
         inside(|place, traced| {
-            let mut server = serving(place, traced, SERVER);
+            let mut server = serving(place, traced, DEAF_SERVER);
             let mut client = start(place, client);
             said(&mut client, "asked");
             said(&mut server, "answered");
