@@ -29,7 +29,14 @@ fn alone() -> MutexGuard<'static, ()> {
 
 fn server(listen: Vec<SocketAddr>, transports: Transports, client: &ClientOptions) -> Server {
     let ClientOptions { request_bytes, response_bytes, .. } = *client;
-    let options = ServerOptions { listen, transports, request_bytes, response_bytes, threads: 1 };
+    let options = ServerOptions {
+        listen,
+        transports,
+        request_bytes,
+        response_bytes,
+        threads: 1,
+        ..ServerOptions::default()
+    };
     Server::start(&options).unwrap_or_else(|error| panic!("{error}"))
 }
 

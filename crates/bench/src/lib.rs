@@ -17,7 +17,7 @@
 //! `sweep.rs` with `sweep/network.rs`, `sweep/peers.rs`, `sweep/sweeper.rs`, `sweep/blocks.rs` and
 //! `sweep/found.rs`; the scenario `trace.rs` with `trace/load.rs`, `trace/process.rs`,
 //! `trace/spent.rs`, `trace/said.rs`, `trace/figures.rs` and `trace/tracer.rs`; then `report.rs`
-//! (`report/text.rs`, `report/figures.rs`, `report/columns.rs`, `report/table.rs`,
+//! (`report/figures.rs`, `report/columns.rs`, `report/table.rs`,
 //! `report/json.rs`, `report/csv.rs`, `report/svg.rs`, `report/plot.rs`, `report/html.rs`),
 //! `progress.rs` and `error.rs`.
 

@@ -11,7 +11,6 @@ mod json;
 mod plot;
 mod svg;
 mod table;
-mod text;
 
 use std::{
     fs, io,
@@ -19,14 +18,16 @@ use std::{
     time::Duration,
 };
 
+use portolan_plot::numbers as text;
+
 use crate::{Error, Lane, Outcome, Results, Sample, SizeResults, Spread, View, statistics::ratio};
 
 pub use csv::write_csv;
 pub use html::write_html;
 pub use json::{RECORD_VERSION, write_json, write_json_last};
+pub use portolan_plot::numbers::grouped;
 pub use svg::write_svg;
 pub use table::write_table;
-pub use text::grouped;
 
 /// What the runs of one contestant come to.
 #[derive(Clone, Copy, Debug, PartialEq)]

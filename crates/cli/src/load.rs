@@ -1,8 +1,8 @@
 //! `portolan load`: a server and a client that know exactly what they did.
 
 mod client;
+mod ports;
 mod server;
-mod text;
 
 use std::{io, process, process::ExitCode, thread};
 
@@ -21,7 +21,10 @@ Examples:
   portolan load server --listen 127.0.0.1:9000-9049
   portolan load client connect 127.0.0.1:9000-9049 --rate 20000 --duration 10s
   portolan load client request 127.0.0.1:9000 --connections 64 --count 1000000 --json
+  portolan load client hold 127.0.0.1:9000-9009 --connections 100000 --source 127.0.1.0/24
+  portolan load client http http://127.0.0.1:8080/ --rate 20000 --report load.html
   portolan load client udp 127.0.0.1:9000-9049 --rate 5000
+  portolan load ports --out ports
 
 Exit codes: 0 done; 1 errors, or less than 90 % of the asked rate; 2 an error.")]
 pub struct LoadArgs {
@@ -32,7 +35,8 @@ pub struct LoadArgs {
 #[derive(Debug, Subcommand)]
 enum End {
     Server(server::ServerArgs),
-    Client(client::ClientArgs),
+    Client(Box<client::ClientArgs>),
+    Ports(ports::PortsArgs),
 }
 
 /// Runs the subcommand.
@@ -42,6 +46,7 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<ExitCode> {
     match &args.end {
         End::Server(args) => server::run(args),
         End::Client(args) => client::run(args),
+        End::Ports(args) => ports::run(args),
     }
 }
 

@@ -5,7 +5,10 @@
 //! connected = closed + lost;
 //! requests = responses + failed requests + requests given up.
 
-use std::{net::SocketAddr, ops::AddAssign};
+use std::{
+    net::SocketAddr,
+    ops::{AddAssign, SubAssign},
+};
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -19,6 +22,9 @@ pub(crate) enum ErrorKind {
     Reset,
     ClosedEarly,
     Unexpected,
+    Malformed,
+    Status,
+    Length,
     NoSourcePort,
     Shortage,
     Denied,
@@ -60,6 +66,12 @@ pub struct Errors {
     pub closed_early: u64,
     /// The other end sent more than was asked for.
     pub unexpected: u64,
+    /// What the other end sent is no HTTP.
+    pub malformed: u64,
+    /// A response with another status than was expected.
+    pub status: u64,
+    /// A response with another number of bytes than was expected.
+    pub length: u64,
     /// No source port was free, in as many as were tried.
     pub no_source_port: u64,
     /// This host lacks descriptors, memory or room in a queue.
@@ -79,6 +91,9 @@ impl Errors {
             ErrorKind::Reset => &mut self.reset,
             ErrorKind::ClosedEarly => &mut self.closed_early,
             ErrorKind::Unexpected => &mut self.unexpected,
+            ErrorKind::Malformed => &mut self.malformed,
+            ErrorKind::Status => &mut self.status,
+            ErrorKind::Length => &mut self.length,
             ErrorKind::NoSourcePort => &mut self.no_source_port,
             ErrorKind::Shortage => &mut self.shortage,
             ErrorKind::Denied => &mut self.denied,
@@ -88,7 +103,7 @@ impl Errors {
 
     /// Each kind with its name, as in JSON.
     #[must_use]
-    pub fn by_kind(&self) -> [(&'static str, u64); 10] {
+    pub fn by_kind(&self) -> [(&'static str, u64); 13] {
         [
             ("refused", self.refused),
             ("timed_out", self.timed_out),
@@ -96,6 +111,9 @@ impl Errors {
             ("reset", self.reset),
             ("closed_early", self.closed_early),
             ("unexpected", self.unexpected),
+            ("malformed", self.malformed),
+            ("status", self.status),
+            ("length", self.length),
             ("no_source_port", self.no_source_port),
             ("shortage", self.shortage),
             ("denied", self.denied),
@@ -110,20 +128,25 @@ impl Errors {
     }
 }
 
-impl AddAssign for Errors {
-    fn add_assign(&mut self, other: Self) {
-        self.refused += other.refused;
-        self.timed_out += other.timed_out;
-        self.unreachable += other.unreachable;
-        self.reset += other.reset;
-        self.closed_early += other.closed_early;
-        self.unexpected += other.unexpected;
-        self.no_source_port += other.no_source_port;
-        self.shortage += other.shortage;
-        self.denied += other.denied;
-        self.other += other.other;
-    }
+/// Adds and subtracts each of the counts.
+macro_rules! counts {
+    ($type:ident: $($field:ident)*) => {
+        impl AddAssign for $type {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+
+        impl SubAssign for $type {
+            fn sub_assign(&mut self, other: Self) {
+                $(self.$field -= other.$field;)*
+            }
+        }
+    };
 }
+
+counts!(Errors: refused timed_out unreachable reset closed_early unexpected malformed status length
+    no_source_port shortage denied other);
 
 /// What the client did with one target, or with all. In mode `udp`, sockets stand in the place of
 /// connections.
@@ -138,6 +161,8 @@ pub struct TargetCounts {
     pub closed: u64,
     /// Established connections that ended otherwise: by the other end, an error, a timeout.
     pub lost: u64,
+    /// Those of the lost that had no request under way.
+    pub lost_idle: u64,
     /// Connections given up while they were being established, because the run ended.
     pub connects_given_up: u64,
     /// Requests that were begun.
@@ -167,98 +192,31 @@ impl TargetCounts {
     /// lost without a request under way.
     #[must_use]
     pub fn errors(&self) -> u64 {
-        // A failed request of TCP loses its connection, so those would be counted twice.
-        self.connect_errors.total() + self.request_errors.total().max(self.lost)
+        self.connect_errors.total() + self.request_errors.total() + self.lost_idle
     }
-}
 
-impl AddAssign for TargetCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.attempted += other.attempted;
-        self.connected += other.connected;
-        self.closed += other.closed;
-        self.lost += other.lost;
-        self.connects_given_up += other.connects_given_up;
-        self.requests += other.requests;
-        self.responses += other.responses;
-        self.requests_given_up += other.requests_given_up;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.datagrams_sent += other.datagrams_sent;
-        self.datagrams_received += other.datagrams_received;
-        self.datagrams_stale += other.datagrams_stale;
-        self.connect_errors += other.connect_errors;
-        self.request_errors += other.request_errors;
-    }
-}
-
-/// A target and what happened there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// Where.
-    pub address: SocketAddr,
-    /// What happened.
-    #[serde(flatten)]
-    pub counts: TargetCounts,
-}
-
-/// What the server did at one address, or at all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PortCounts {
-    /// Connections that were accepted.
-    pub accepted: u64,
-    /// Those that have ended.
-    pub closed: u64,
-    /// Those of the ended that the other end reset.
-    pub reset: u64,
-    /// Those of the ended that were closed at once, for want of descriptors.
-    pub turned_away: u64,
-    /// Requests that came whole over connections.
-    pub requests: u64,
-    /// Payload that came.
-    pub bytes_received: u64,
-    /// Payload that the kernel took.
-    pub bytes_sent: u64,
-    /// Datagrams that came.
-    pub datagrams_received: u64,
-    /// Datagrams that the kernel took.
-    pub datagrams_sent: u64,
-    /// Other errors of the kernel.
-    pub errors: u64,
-}
-
-impl PortCounts {
     /// Connections that are open.
     #[must_use]
     pub fn open(&self) -> u64 {
-        self.accepted.saturating_sub(self.closed)
+        self.connected.saturating_sub(self.closed + self.lost)
     }
 }
 
-impl AddAssign for PortCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.accepted += other.accepted;
-        self.closed += other.closed;
-        self.reset += other.reset;
-        self.turned_away += other.turned_away;
-        self.requests += other.requests;
-        self.bytes_received += other.bytes_received;
-        self.bytes_sent += other.bytes_sent;
-        self.datagrams_received += other.datagrams_received;
-        self.datagrams_sent += other.datagrams_sent;
-        self.errors += other.errors;
-    }
-}
+counts!(TargetCounts: attempted connected closed lost lost_idle connects_given_up requests responses
+    requests_given_up bytes_sent bytes_received datagrams_sent datagrams_received datagrams_stale
+    connect_errors request_errors);
 
-/// A place where the server listens and what happened there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Port {
-    /// Where, for TCP, UDP or both.
+/// A target and what happened there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Where.
     pub address: SocketAddr,
+    /// What was asked for there, in HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// What happened.
     #[serde(flatten)]
-    pub counts: PortCounts,
+    pub counts: TargetCounts,
 }
 
 #[cfg(test)]

@@ -17,6 +17,27 @@ pub enum Error {
         /// What is wrong with it, and what to write.
         problem: String,
     },
+    /// A name that cannot be resolved.
+    #[error(
+        "cannot resolve {name:?}: {source}; name an address, or a host that the resolver knows"
+    )]
+    Resolve {
+        /// The host's name.
+        name: String,
+        /// The resolver's error.
+        source: io::Error,
+    },
+    /// A URL that cannot be read, or that is not HTTP over TCP.
+    #[error("{input:?}: {problem}")]
+    Url {
+        /// What was written.
+        input: String,
+        /// What is wrong with it, and what to write.
+        problem: &'static str,
+    },
+    /// A worker that could not go on.
+    #[error("the load ended early: {0}")]
+    Worker(String),
     /// Options that make no sense.
     #[error("{0}")]
     Options(String),

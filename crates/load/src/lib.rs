@@ -19,12 +19,21 @@
 //! # Ok::<(), portolan_load::Error>(())
 //! ```
 //!
-//! Read in this order: `options.rs`, `counts.rs`, `summary.rs`, `error.rs`; what needs no kernel:
-//! `addresses.rs`, `schedule.rs`, `source_ports.rs`, `deadlines.rs`, `times.rs`; what both ends
-//! use: `poll.rs`, `stop.rs`, `socket.rs`; the server, `server.rs` (`server/worker.rs`,
-//! `server/connections.rs`, `server/datagrams.rs`, `server/counters.rs`); the client, `client.rs`
-//! (`client/worker.rs`, `client/job.rs`, `client/connections.rs`, `client/open.rs`,
-//! `client/datagrams.rs`, `client/slots.rs`, `client/routes.rs`, `client/run.rs`).
+//! Read in this order: `options.rs`, `counts.rs`, `interval.rs`, `summary.rs`, `error.rs`; what
+//! needs no kernel: `addresses.rs`, `url.rs`, `schedule.rs`, `gather.rs`, `source_ports.rs`
+//! (`source_ports/set.rs`, `source_ports/pair.rs`, `source_ports/allocator.rs`,
+//! `source_ports/source.rs`, `source_ports/host.rs`, `source_ports/choice.rs`,
+//! `source_ports/advice.rs`), `deadlines.rs`, `times.rs`, `http.rs` (`http/fields.rs`,
+//! `http/body.rs`, `http/request.rs`, `http/response.rs`); what both ends use: `poll.rs`,
+//! `stop.rs`, `socket.rs`; the server, `server.rs` (`server/options.rs`, `server/service.rs`,
+//! `server/summary.rs`, `server/listeners.rs`, `server/worker.rs`, `server/connections.rs`,
+//! `server/output.rs`, `server/http.rs`, `server/http/date.rs`, `server/datagrams.rs`,
+//! `server/counters.rs`); names, `resolve.rs`; the client, `client.rs` (`client/threads.rs`,
+//! `client/processes.rs`, `client/gate.rs`, `client/worker.rs`, `client/hold.rs`, `client/job.rs`,
+//! `client/run.rs`, `client/slots.rs`, `client/protocol.rs`, `client/connections.rs`,
+//! `client/connections/flights.rs`, `client/connections/transfer.rs`,
+//! `client/connections/endings.rs`, `client/connections/verify.rs`, `client/open.rs`,
+//! `client/routes.rs`, `client/datagrams.rs`); the experiment on source ports, `ports.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -33,8 +42,13 @@ mod client;
 mod counts;
 mod deadlines;
 mod error;
+mod gather;
+pub mod http;
+mod interval;
 mod options;
 mod poll;
+pub mod ports;
+mod resolve;
 mod schedule;
 mod server;
 mod socket;
@@ -42,15 +56,20 @@ pub mod source_ports;
 mod stop;
 mod summary;
 mod times;
+mod url;
 
 pub use addresses::{ADDRESSES_MAX, parse_addresses, parse_ports, parse_sources};
-pub use client::Client;
-pub use counts::{Errors, Port, PortCounts, Target, TargetCounts};
+pub use client::{Client, serve_parent, sockets_per_process};
+pub use counts::{Errors, Target, TargetCounts};
 pub use error::Error;
-pub use options::{
-    ClientOptions, Close, DATAGRAM_BYTES_MAX, MESSAGE_BYTES_MAX, Mode, ServerOptions, Transports,
+pub use interval::Interval;
+pub use options::{ClientOptions, Close, DATAGRAM_BYTES_MAX, MESSAGE_BYTES_MAX, Mode, Share};
+pub use resolve::parse_targets;
+pub use server::{
+    BODY_BYTES_MAX, Port, PortCounts, Serve, Server, ServerInterval, ServerOptions, ServerSummary,
+    Service, Sizes, Transports, parse_serve,
 };
-pub use server::Server;
 pub use stop::Stop;
-pub use summary::{ServerSummary, Summary, VERSION};
-pub use times::Latency;
+pub use summary::{Limit, PortsUsed, Summary, VERSION};
+pub use times::{Latency, Measured, Times};
+pub use url::{Ask, HttpRequest, Url};

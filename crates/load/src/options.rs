@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, HttpRequest, schedule::Schedule, source_ports::Strategy};
 
 /// The most bytes that a request or response may have.
 pub const MESSAGE_BYTES_MAX: u32 = 1 << 20;
@@ -19,64 +19,17 @@ pub const DATAGRAM_BYTES_MAX: u32 = 65_507;
 /// The most pairs of a source address and a target: for each there is a place in the ports.
 const PAIRS_MAX: usize = 1 << 20;
 
-/// Which protocols the server speaks at each of its addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transports {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-    /// Both.
-    #[default]
-    Both,
-}
+/// The most requests that are under way on one connection.
+const DEPTH_MAX: u32 = 1024;
 
-/// What the server does.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// Where it listens; port 0 lets the kernel choose one (for UDP the same as for TCP).
-    pub listen: Vec<SocketAddr>,
-    /// With which protocols.
-    pub transports: Transports,
-    /// So many bytes of a connection are a request. Over UDP each datagram is one.
-    pub request_bytes: u32,
-    /// So many bytes answer it; 0 for none.
-    pub response_bytes: u32,
-    /// Threads, each with listening sockets of its own; 0 for one per core.
-    pub threads: usize,
-}
+/// The most requests that are under way at once, whose places are made before the run.
+const UNDER_WAY_MAX: u64 = 1 << 24;
 
-impl Default for ServerOptions {
-    fn default() -> Self {
-        Self {
-            listen: Vec::new(),
-            transports: Transports::Both,
-            request_bytes: 64,
-            response_bytes: 64,
-            threads: 0,
-        }
-    }
-}
+/// The shortest interval: each costs a few hundred microseconds.
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
-impl ServerOptions {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let wrong = |text: &str| Err(Error::Options(text.to_owned()));
-        let has_udp = self.transports != Transports::Tcp;
-        if self.listen.is_empty() {
-            return wrong("there is nowhere to listen: name an address and a port");
-        }
-        if self.request_bytes == 0 {
-            return wrong("a request has at least one byte");
-        }
-        if self.request_bytes.max(self.response_bytes) > MESSAGE_BYTES_MAX {
-            return wrong("a request or response has 1048576 bytes at most");
-        }
-        if has_udp && self.response_bytes > DATAGRAM_BYTES_MAX {
-            return wrong("a datagram has 65507 bytes at most: choose a shorter response, or TCP");
-        }
-        Ok(())
-    }
-}
+/// The longest interval, warm-up or timeout.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What the client does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,14 +37,19 @@ impl ServerOptions {
 pub enum Mode {
     /// Short-lived connections: each is established, has its requests, and is closed.
     Connect,
-    /// Persistent connections: each has one request under way at a time.
+    /// Persistent connections: each has [`ClientOptions::depth`] requests under way at a time.
     Request,
+    /// Connections that are opened and kept, and prove by a round trip at the end, and in between
+    /// if asked for, that they are alive.
+    Hold,
+    /// HTTP/1.1 requests: over persistent connections, or over a new one each.
+    Http,
     /// Datagrams: each socket has one round trip under way at a time.
     Udp,
 }
 
 /// How the client ends its connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Close {
     /// In order, with FIN; the client is then in TIME-WAIT.
     #[default]
@@ -100,8 +58,24 @@ pub enum Close {
     Reset,
 }
 
+/// Which part of a load that several processes share is this one's: source ports are divided so
+/// that no two processes use the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// The number of this process, from 0.
+    pub nth: usize,
+    /// How many processes there are.
+    pub of: usize,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self { nth: 0, of: 1 }
+    }
+}
+
 /// Whom the client loads, with what, how fast and how long.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientOptions {
     /// What it does.
     pub mode: Mode,
@@ -112,21 +86,38 @@ pub struct ClientOptions {
     pub sources: Vec<IpAddr>,
     /// From which ports, in turns; none: the kernel's range of ephemeral ports. Of TCP only.
     pub source_ports: Option<RangeInclusive<u16>>,
-    /// Starts per second (connections in mode `connect`, else requests), whatever comes back. None:
-    /// the next one as soon as there is room for it.
+    /// Who chooses source ports. Of TCP only.
+    pub ports: Strategy,
+    /// Starts per second (connections in modes `connect` and `hold`, else requests), whatever comes
+    /// back. None: the next one as soon as there is room for it.
     pub rate: Option<f64>,
+    /// For so long the rate grows, linearly, from nothing to [`ClientOptions::rate`].
+    pub ramp: Duration,
     /// Connections or sockets at once, by all threads together.
     pub connections: u32,
-    /// How many starts there are.
+    /// Requests that each persistent connection has under way at once, at most.
+    pub depth: u32,
+    /// How many starts there are. In mode `hold` there are as many as connections.
     pub count: Option<u64>,
-    /// For how long it starts.
+    /// For how long it starts; in mode `hold`, how long the connections are kept once all are open.
     pub duration: Option<Duration>,
+    /// What happens so long after the begin counts, but times and rates of it do not.
+    pub warm_up: Duration,
+    /// How long an interval is ([`crate::Interval`]).
+    pub interval: Duration,
+    /// In mode `hold`, how often each connection proves that it is alive, besides at the end.
+    pub verify_every: Option<Duration>,
     /// In mode `connect`, requests of each connection, one after the other.
     pub requests: u32,
     /// Bytes of a request.
     pub request_bytes: u32,
     /// Bytes of a response; 0 for none: a request is then done when the kernel took it.
     pub response_bytes: u32,
+    /// In mode `http`, and for the round trips of mode `hold`: what is asked of the target in the
+    /// same place of [`ClientOptions::targets`]. Empty: messages of fixed size.
+    pub http: Vec<HttpRequest>,
+    /// In mode `http`: requests share connections.
+    pub keep_alive: bool,
     /// For how long a connection, and then a response, is waited for.
     pub timeout: Duration,
     /// How connections end.
@@ -135,6 +126,8 @@ pub struct ClientOptions {
     pub unconnected: bool,
     /// Threads.
     pub threads: usize,
+    /// The part of this process, where several share a load.
+    pub share: Share,
 }
 
 impl Default for ClientOptions {
@@ -144,22 +137,49 @@ impl Default for ClientOptions {
             targets: Vec::new(),
             sources: Vec::new(),
             source_ports: None,
+            ports: Strategy::Auto,
             rate: None,
+            ramp: Duration::ZERO,
             connections: 64,
+            depth: 1,
             count: None,
             duration: None,
+            warm_up: Duration::ZERO,
+            interval: Duration::from_secs(1),
+            verify_every: None,
             requests: 1,
             request_bytes: 64,
             response_bytes: 64,
+            http: Vec::new(),
+            keep_alive: true,
             timeout: Duration::from_secs(3),
             close: Close::Fin,
             unconnected: false,
             threads: 1,
+            share: Share::default(),
         }
     }
 }
 
 impl ClientOptions {
+    /// Whether connections outlive their requests.
+    pub(crate) fn is_persistent(&self) -> bool {
+        match self.mode {
+            Mode::Connect | Mode::Udp => false,
+            Mode::Request | Mode::Hold => true,
+            Mode::Http => self.keep_alive,
+        }
+    }
+
+    /// All starts of all threads.
+    pub(crate) fn schedule(&self) -> Schedule {
+        let schedule = match self.mode {
+            Mode::Hold => Schedule::new(self.rate, Some(self.connections.into()), None),
+            _ => Schedule::new(self.rate, self.count, self.duration),
+        };
+        schedule.ramp(self.ramp)
+    }
+
     pub(crate) fn check(&self) -> Result<(), Error> {
         let wrong = |text: &str| Err(Error::Options(text.to_owned()));
         let rates = 0.001..=100_000_000.0;
@@ -178,7 +198,8 @@ impl ClientOptions {
         if usize::try_from(self.connections).is_ok_and(|all| all < self.threads) {
             return wrong("each thread needs a connection: ask for more, or for fewer threads");
         }
-        if self.count.is_none() && self.duration.is_none() {
+        let is_hold = self.mode == Mode::Hold;
+        if self.count.is_none() && self.duration.is_none() && !is_hold {
             return wrong("say when to end: by a duration or by a count");
         }
         let is_ipv6 = self.targets[0].is_ipv6();
@@ -193,8 +214,58 @@ impl ClientOptions {
             let text = format!("a request has 1 to {bytes_max} bytes, a response at most as many");
             return Err(Error::Options(text));
         }
-        if self.timeout.is_zero() || self.timeout > Duration::from_secs(3600) {
+        if self.timeout.is_zero() || self.timeout > LONGEST {
             return wrong("a timeout is above zero and an hour at most");
+        }
+        self.check_times()?;
+        self.check_mode()
+    }
+
+    fn check_times(&self) -> Result<(), Error> {
+        let wrong = |text: &str| Err(Error::Options(text.to_owned()));
+        if !self.ramp.is_zero() && self.rate.is_none() {
+            return wrong("a ramp leads to a rate: say which");
+        }
+        if self.interval < INTERVAL_MIN || self.interval > LONGEST {
+            return wrong("an interval is 10 milliseconds to an hour");
+        }
+        // Connections may be held no longer than it takes to prove that they are.
+        let may_be_over = self.mode != Mode::Hold || !self.warm_up.is_zero();
+        let is_over = self.duration.is_some_and(|all| all <= self.warm_up) && may_be_over;
+        if self.warm_up > LONGEST || is_over {
+            return wrong("after the warm-up there has to be time to measure, an hour in at most");
+        }
+        if self.verify_every.is_some_and(|every| every < INTERVAL_MIN) {
+            return wrong("connections are verified every 10 milliseconds at most");
+        }
+        Ok(())
+    }
+
+    fn check_mode(&self) -> Result<(), Error> {
+        let wrong = |text: &str| Err(Error::Options(text.to_owned()));
+        if self.depth == 0 || self.depth > DEPTH_MAX {
+            return wrong("1 to 1024 requests may be under way on a connection");
+        }
+        if u64::from(self.connections) * u64::from(self.depth) > UNDER_WAY_MAX {
+            return wrong("16777216 requests under way, over all connections, are the most");
+        }
+        if self.depth > 1 && !(self.is_persistent() && self.mode != Mode::Hold) {
+            return wrong("several requests at once need persistent connections");
+        }
+        if !self.http.is_empty() && self.http.len() != self.targets.len() {
+            return wrong("each target needs a request");
+        }
+        if self.mode == Mode::Http && self.http.is_empty() {
+            return wrong("in mode http, targets are URLs: http://127.0.0.1:8080/");
+        }
+        if matches!(self.mode, Mode::Connect | Mode::Request | Mode::Udp) && !self.http.is_empty() {
+            return wrong("URLs are for the modes http and hold");
+        }
+        if self.mode == Mode::Hold && self.http.is_empty() && self.response_bytes == 0 {
+            return wrong("only a response proves that a connection is alive: give it a byte");
+        }
+        if self.share.of == 0 || self.share.nth >= self.share.of {
+            return wrong("the number of a process is less than that of all");
         }
         Ok(())
     }

@@ -1,34 +1,33 @@
-//! The server: answers requests of a fixed size with responses of a fixed size, and counts.
+//! The server: answers what comes as each address's service does, and counts.
 
 mod connections;
 mod counters;
 mod datagrams;
+mod http;
+mod listeners;
+mod options;
+mod output;
+mod service;
+mod summary;
 mod worker;
 
 use std::{
     io,
     net::SocketAddr,
-    os::fd::OwnedFd,
     sync::Arc,
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use portolan_sys::limits;
-use rustix::{io::Errno, net::SocketType};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::{
-    Error, Port, PortCounts, ServerOptions, ServerSummary, Stop, Transports, socket, summary,
-};
-use counters::Counters;
+use crate::{Error, Stop, summary::VERSION};
+use counters::Tally;
 pub(crate) use datagrams::TAG;
+pub use options::{ServerOptions, Transports};
+pub use service::{BODY_BYTES_MAX, Serve, Service, Sizes, parse_serve};
+pub use summary::{Port, PortCounts, ServerInterval, ServerSummary};
 use worker::Worker;
-
-/// Descriptors that are left for the rest of the program and the connections, at least.
-const RESERVE: u64 = 64;
-
-/// How often another port is chosen, where the kernel chooses.
-const CHOICES: usize = 16;
 
 /// A server that runs: a thread per core, each with its own listening sockets (`SO_REUSEPORT`).
 ///
@@ -36,10 +35,21 @@ const CHOICES: usize = 16;
 #[derive(Debug)]
 pub struct Server {
     addresses: Vec<SocketAddr>,
-    counters: Vec<Arc<[Counters]>>,
-    workers: Vec<JoinHandle<io::Result<Duration>>>,
+    tallies: Vec<Arc<Tally>>,
+    workers: Vec<JoinHandle<io::Result<()>>>,
     stop: Stop,
     begun: Instant,
+    ended: Option<Instant>,
+    told: Told,
+}
+
+/// What [`Server::interval`] said last.
+#[derive(Debug)]
+struct Told {
+    count: u64,
+    at: Instant,
+    total: PortCounts,
+    cpu_ns: Vec<u64>,
 }
 
 impl Server {
@@ -53,23 +63,35 @@ impl Server {
             0 => thread::available_parallelism().map_or(1, Into::into),
             threads => threads,
         };
-        ensure_room(options, threads)?;
+        let mut places = options.places();
+        listeners::ensure_room(&places, options.transports, threads)?;
         let stop = Stop::new().map_err(Error::system("make an eventfd"))?;
-        let mut addresses = options.listen.clone();
         let mut workers = Vec::with_capacity(threads);
         for nth in 0..threads {
-            let worker = Worker::new(options, &stop, addresses.len());
+            let worker = Worker::new(&places, options.timeout, &stop);
             let mut worker = worker.map_err(Error::system("make an epoll"))?;
-            for at in 0..addresses.len() {
-                listen(&mut worker, &mut addresses, at, options.transports, nth == 0)?;
+            for at in 0..places.len() {
+                listeners::listen(&mut worker, &mut places, at, options.transports, nth == 0)?;
             }
             workers.push(worker);
         }
-        let counters = workers.iter().map(Worker::counters).collect();
-        let mut server = Self { addresses, counters, workers: vec![], stop, begun: Instant::now() };
-        for worker in workers {
+        let begun = Instant::now();
+        let told =
+            Told { count: 0, at: begun, total: PortCounts::default(), cpu_ns: vec![0; threads] };
+        let addresses = places.iter().map(|place| place.address).collect();
+        let tallies = workers.iter().map(Worker::tally).collect();
+        let mut server =
+            Self { addresses, tallies, workers: vec![], stop, begun, ended: None, told };
+        for (nth, worker) in workers.into_iter().enumerate() {
+            let is_pinned = options.is_pinned;
+            let run = move || {
+                if is_pinned {
+                    pin(nth)?;
+                }
+                worker.run()
+            };
             let named = thread::Builder::new().name("load server".to_owned());
-            let thread = named.spawn(|| worker.run()).map_err(Error::system("start a thread"))?;
+            let thread = named.spawn(run).map_err(Error::system("start a thread"))?;
             server.workers.push(thread);
         }
         Ok(server)
@@ -84,42 +106,91 @@ impl Server {
     /// What happened so far, in the order of [`Server::addresses`].
     #[must_use]
     pub fn ports(&self) -> Vec<Port> {
-        let counts = |nth: usize| {
-            let mut sum = PortCounts::default();
-            for worker in &self.counters {
-                sum += worker[nth].read();
-            }
-            sum
-        };
-        let port = |(nth, &address)| Port { address, counts: counts(nth) };
+        let port = |(nth, &address)| Port { address, counts: self.counts(nth) };
         self.addresses.iter().enumerate().map(port).collect()
     }
 
-    /// Waits until nothing has come for 20 ms, a second at most, ends, and says what happened.
+    /// What happened since it was asked last, or since the start.
+    #[must_use]
+    pub fn interval(&mut self) -> ServerInterval {
+        let now = Instant::now();
+        let total = self.total();
+        let cpu_ns = self.cpu_ns();
+        let used: Vec<u64> =
+            cpu_ns.iter().zip(&self.told.cpu_ns).map(|(now, then)| (now - then) / 1_000).collect();
+        let interval = ServerInterval {
+            version: VERSION,
+            kind: "server_interval".to_owned(),
+            nth: self.told.count,
+            begin_seconds: (self.told.at - self.begun).as_secs_f64(),
+            seconds: (now - self.told.at).as_secs_f64(),
+            open: total.open(),
+            cpu_us: used.iter().sum(),
+            busiest_cpu_us: used.iter().copied().max().unwrap_or(0),
+            total: total - self.told.total,
+        };
+        self.told = Told { count: self.told.count + 1, at: now, total, cpu_ns };
+        interval
+    }
+
+    /// Waits until nothing has come for 20 ms, a second at most, and ends; what happened until then
+    /// can still be asked for.
+    ///
+    /// # Errors
+    /// When a thread could not go on.
+    pub fn settle(&mut self) -> Result<(), Error> {
+        self.end().map_err(Error::system("wait for sockets"))
+    }
+
+    /// Ends as [`Server::settle`] does, and says what happened.
     ///
     /// # Errors
     /// When a thread could not go on.
     pub fn stop(mut self) -> Result<ServerSummary, Error> {
-        let seconds = self.begun.elapsed().as_secs_f64();
-        let cpu = self.end().map_err(Error::system("wait for sockets"))?;
-        let ports = self.ports();
-        let mut total = PortCounts::default();
-        for port in &ports {
-            total += port.counts;
-        }
-        let cpu_us = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
-        let (version, kind) = (summary::VERSION, "server".to_owned());
-        Ok(ServerSummary { version, kind, seconds, cpu_us, total, ports })
+        self.settle()?;
+        let seconds = self.ended.unwrap_or(self.begun) - self.begun;
+        let seconds = seconds.as_secs_f64();
+        let cpu_ns = self.cpu_ns();
+        Ok(ServerSummary {
+            version: VERSION,
+            kind: "server".to_owned(),
+            seconds,
+            cpu_us: cpu_ns.iter().sum::<u64>() / 1_000,
+            threads_cpu_us: cpu_ns.iter().map(|cpu| cpu / 1_000).collect(),
+            total: self.total(),
+            ports: self.ports(),
+        })
     }
 
-    fn end(&mut self) -> io::Result<Duration> {
-        self.stop.ask();
-        let mut cpu = Ok(Duration::ZERO);
-        for worker in self.workers.drain(..) {
-            let used = worker.join().unwrap_or_else(|_panic| Err(io::ErrorKind::Other.into()));
-            cpu = cpu.and_then(|sum| Ok(sum + used?));
+    fn counts(&self, port: usize) -> PortCounts {
+        let mut sum = PortCounts::default();
+        for tally in &self.tallies {
+            sum += tally.ports[port].read();
         }
-        cpu
+        sum
+    }
+
+    fn total(&self) -> PortCounts {
+        let mut sum = PortCounts::default();
+        for port in 0..self.addresses.len() {
+            sum += self.counts(port);
+        }
+        sum
+    }
+
+    fn cpu_ns(&self) -> Vec<u64> {
+        self.tallies.iter().map(|tally| tally.cpu_ns.read()).collect()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.ended.get_or_insert_with(Instant::now);
+        self.stop.ask();
+        let mut ended = Ok(());
+        for worker in self.workers.drain(..) {
+            let result = worker.join().unwrap_or_else(|_panic| Err(io::ErrorKind::Other.into()));
+            ended = ended.and(result);
+        }
+        ended
     }
 }
 
@@ -130,67 +201,11 @@ impl Drop for Server {
     }
 }
 
-/// Whether all listening sockets, and a few connections, fit under the limit of descriptors.
-fn ensure_room(options: &ServerOptions, threads: usize) -> Result<(), Error> {
-    let each = if options.transports == Transports::Both { 2 } else { 1 };
-    let sockets = options.listen.len().saturating_mul(threads).saturating_mul(each);
-    let wanted = u64::try_from(sockets).unwrap_or(u64::MAX);
-    let allowed = limits::descriptors().soft.unwrap_or(u64::MAX).saturating_sub(RESERVE);
-    if wanted > allowed { Err(Error::Descriptors { wanted, allowed }) } else { Ok(()) }
-}
-
-/// Listens at one of the addresses. If its port is 0 it is, from then on, the one that was chosen.
-fn listen(
-    worker: &mut Worker,
-    addresses: &mut [SocketAddr],
-    at: usize,
-    transports: Transports,
-    is_first: bool,
-) -> Result<(), Error> {
-    let asked = addresses[at];
-    let mut opened = open(asked, transports, is_first);
-    for _ in 0..CHOICES {
-        match &opened {
-            // What the kernel chose for TCP may be taken for UDP.
-            Err(Error::Listen { source, .. })
-                if asked.port() == 0 && source.kind() == io::ErrorKind::AddrInUse =>
-            {
-                opened = open(asked, transports, is_first);
-            }
-            _ => break,
-        }
-    }
-    let (address, sockets) = opened?;
-    addresses[at] = address;
-    for (socket, kind) in sockets {
-        worker.listen(socket, kind, at).map_err(|errno| Error::System {
-            what: "watch a listening socket",
-            source: errno.into(),
-        })?;
-    }
-    Ok(())
-}
-
-/// The sockets at one address, all at the same port; and the address with that port.
-fn open(
-    mut address: SocketAddr,
-    transports: Transports,
-    is_first: bool,
-) -> Result<(SocketAddr, Vec<(OwnedFd, SocketType)>), Error> {
-    let mut sockets = Vec::with_capacity(2);
-    for (kind, transport, is_wanted) in [
-        (SocketType::STREAM, "TCP", transports != Transports::Udp),
-        (SocketType::DGRAM, "UDP", transports != Transports::Tcp),
-    ] {
-        if !is_wanted {
-            continue;
-        }
-        let failed = |errno: Errno| Error::Listen { address, transport, source: errno.into() };
-        let socket = socket::listen(&address, kind, is_first).map_err(failed)?;
-        if let Some(own) = socket::local(&socket).filter(|_| address.port() == 0) {
-            address.set_port(own.port());
-        }
-        sockets.push((socket, kind));
-    }
-    Ok((address, sockets))
+/// Keeps the calling thread on one of the cores that it may use: the nth, in turns.
+fn pin(nth: usize) -> io::Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
+    let mut own = CpuSet::new();
+    own.set(cores[nth % cores.len().max(1)]);
+    Ok(sched_setaffinity(None, &own)?)
 }

@@ -54,11 +54,9 @@ pub(crate) fn listen(
     Ok(socket)
 }
 
-/// A socket for a connection from `source`, whose port is 0 to let the kernel choose.
+/// A socket for a connection; from where it comes, `source_ports::Source::bind` says.
 pub(crate) fn connection(target: &SocketAddr, close: Close) -> Result<OwnedFd, Errno> {
     let socket = new(target, SocketType::STREAM)?;
-    // Ports in use towards other destinations, and in TIME-WAIT, may be bound to.
-    sockopt::set_socket_reuseaddr(&socket, true)?;
     if close == Close::Reset {
         sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
     }
@@ -89,4 +87,20 @@ pub(crate) fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The most memory of this process that was resident at a time, KiB (`VmHWM` of proc(5)).
+pub(crate) fn peak_kib() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    kib.unwrap_or(0)
+}
+
+/// For how long the calling thread could have run, but others did: the second number of its
+/// `schedstat` (Documentation/scheduler/sched-stats.rst). 0 where the kernel does not count it.
+pub(crate) fn thread_cpu_wait() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0);
+    Duration::from_nanos(ns)
 }

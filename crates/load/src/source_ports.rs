@@ -1,76 +1,63 @@
 //! Which source port a connection gets: chosen here, not searched for by the kernel.
 //!
 //! The kernel's search takes 1.5 ms a connection once half of the range to one destination is in
-//! use (`__inet_hash_connect` in net/ipv4/inet_hashtables.c). Here ports are handed out one after
-//! the other, for each pair of source address and destination on its own, in constant time: a port
-//! comes again only after all others, when its last connection's TIME-WAIT is most likely over or
-//! may be reused (after a second on loopback, `tcp_twsk_unique` in net/ipv4/tcp_ipv4.c). Whoever
-//! finds a port taken all the same asks for the next one.
+//! use: since Linux 4.2, `connect(2)` looks at all even ports before it looks at any odd one
+//! (`__inet_hash_connect` in net/ipv4/inet_hashtables.c). `bind(2)` to port 0 is the same with odd
+//! and even exchanged (`inet_csk_find_open_port` in net/ipv4/inet_connection_sock.c).
+//! `portolan load ports` shows both on a host of one's own.
+//!
+//! What is here for those who open many connections, in any program:
+//!
+//! - [`Host::read`] knows the range, the reserved ports and the listeners;
+//! - [`choose`] says which [`Strategy`] it is to be, and why;
+//! - [`SourcePorts`] hands out ports in constant time, for each pair of source address and
+//!   destination on its own: what has been used comes last, when its TIME-WAIT is most likely over
+//!   or may be reused (after a second on loopback, `tcp_twsk_unique` in net/ipv4/tcp_ipv4.c), and
+//!   so does what the kernel said is taken;
+//! - [`Source::bind`] prepares a socket;
+//! - [`Watch`] tells from the times of `connect(2)` that the search has become slow.
+//!
+//! ```
+//! use std::net::{IpAddr, Ipv4Addr};
+//! use portolan_load::source_ports::{End, Host, SourcePorts, Wish, choose, has_range};
+//! use rustix::net::{AddressFamily, SocketType, connect, socket};
+//!
+//! let server = std::net::TcpListener::bind("127.0.0.2:0")?;
+//! let destination = server.local_addr()?;
+//! let host = Host::read();
+//! let choice = choose(&Wish::default(), &host, has_range(&host)?).map_err(std::io::Error::other)?;
+//! let mut ports = SourcePorts::new(&choice, &host, 0, 1);
+//! let pair = ports.pair(IpAddr::V4(Ipv4Addr::LOCALHOST), destination, 12_345);
+//!
+//! let connection = loop {
+//!     let lease = ports.take(pair).expect("there are ports left");
+//!     let connection = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+//!     let bound = lease.source().bind(&connection);
+//!     match bound.and_then(|()| connect(&connection, &destination)) {
+//!         Ok(()) => break (connection, lease),
+//!         // Somebody else has it: it is remembered, and the next one is tried.
+//!         Err(_) => ports.give_back(lease, End::Conflict),
+//!     }
+//! };
+//! assert_eq!(ports.occupancy(pair).in_use, 1);
+//! let (connection, lease) = connection;
+//! drop(connection);
+//! ports.give_back(lease, End::TimeWait);
+//! assert_eq!(ports.occupancy(pair).in_use, 0);
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
-use std::ops::RangeInclusive;
+mod advice;
+mod allocator;
+mod choice;
+mod host;
+mod pair;
+mod set;
+mod source;
 
-/// The ports that one worker may use, in ascending order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourcePorts {
-    ports: Box<[u16]>,
-}
-
-/// Where one pair of source address and destination is in the ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cursor(u32);
-
-impl SourcePorts {
-    /// Of the ports in `range` that are not `reserved`, every `of`th from the `nth` on: so workers
-    /// share a range without meeting.
-    #[must_use]
-    pub fn new(
-        range: RangeInclusive<u16>,
-        reserved: &[RangeInclusive<u16>],
-        nth: usize,
-        of: usize,
-    ) -> Self {
-        let is_free = |port: &u16| !reserved.iter().any(|taken| taken.contains(port));
-        Self { ports: range.filter(is_free).skip(nth).step_by(of.max(1)).collect() }
-    }
-
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ports.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ports.is_empty()
-    }
-
-    /// A pair's start: anywhere, so that two runs in a row do not use the same ports.
-    #[must_use]
-    pub fn cursor(&self, anywhere: u32) -> Cursor {
-        let count = u32::try_from(self.ports.len()).unwrap_or(0).max(1);
-        Cursor(anywhere % count)
-    }
-
-    /// The pair's next port; `None` where there are no ports at all.
-    #[must_use]
-    pub fn next(&self, cursor: &mut Cursor) -> Option<u16> {
-        let at = usize::try_from(cursor.0).unwrap_or(0);
-        let port = *self.ports.get(at).or_else(|| self.ports.first())?;
-        cursor.0 = if at + 1 < self.ports.len() { cursor.0 + 1 } else { 0 };
-        Some(port)
-    }
-}
-
-/// Reads `net.ipv4.ip_local_reserved_ports`: `8080,9000-9010`. What cannot be read is left out.
-#[must_use]
-pub fn parse_reserved(text: &str) -> Vec<RangeInclusive<u16>> {
-    let range = |item: &str| {
-        let (first, last) = item.split_once('-').unwrap_or((item, item));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-    };
-    text.split(',').filter_map(range).collect()
-}
-
-#[cfg(test)]
-mod tests;
+pub use advice::{Advice, Watch};
+pub use allocator::{Lease, Occupancy, PairId, SourcePorts, share_range};
+pub use choice::{Choice, Strategy, Wish, choose, has_range};
+pub use host::{Host, parse_reserved};
+pub use pair::End;
+pub use source::Source;

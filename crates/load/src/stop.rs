@@ -23,7 +23,11 @@ struct Inner {
 }
 
 impl Stop {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Not asked yet.
+    ///
+    /// # Errors
+    /// Without descriptors.
+    pub fn new() -> io::Result<Self> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self(Arc::new(Inner { is_asked: AtomicBool::new(false), event })))
     }

@@ -129,6 +129,7 @@ fn messages_larger_than_buffers() {
         request_bytes: bytes,
         response_bytes: bytes,
         threads: 1,
+        ..ServerOptions::default()
     };
     let server = Server::start(&options).unwrap();
     let options = ClientOptions {

@@ -1,6 +1,6 @@
 //! The summaries as they leave the process: docs/formats/load.md.
 
-use portolan_load::{ServerSummary, Summary};
+use portolan_load::{Interval, ServerSummary, Summary};
 
 #[test]
 fn the_clients_vector_is_read_and_written() {
@@ -8,6 +8,14 @@ fn the_clients_vector_is_read_and_written() {
     let summary: Summary = serde_json::from_str(vector).unwrap();
     assert_eq!(serde_json::to_string(&summary).unwrap(), vector.trim_end());
     assert_eq!((summary.total.errors(), summary.has_kept_up()), (2, true));
+}
+
+#[test]
+fn the_vector_of_an_interval_is_read_and_written() {
+    let vector = include_str!("interval-v1.json");
+    let interval: Interval = serde_json::from_str(vector).unwrap();
+    assert_eq!(serde_json::to_string(&interval).unwrap(), vector.trim_end());
+    assert_eq!((interval.nth, interval.total.errors()), (2, 2));
 }
 
 #[test]

@@ -6,8 +6,8 @@
 //!
 //! Read in this order: `netlink.rs`, `netns.rs`, `capabilities.rs`, `limits.rs`, `kernel.rs`,
 //! `usage.rs`, `user.rs`, `process.rs`, `signals.rs`, `terminal.rs`, `clock.rs`, `bpf.rs`; then
-//! what sends and receives: `option.rs`, `address.rs`, `filter.rs`, `error_queue.rs`,
-//! `datagrams.rs`, `raw.rs`, `packet.rs` (`packet/ring.rs`).
+//! what sends and receives: `option.rs`, `source_port.rs`, `address.rs`, `filter.rs`,
+//! `error_queue.rs`, `datagrams.rs`, `raw.rs`, `packet.rs` (`packet/ring.rs`).
 
 pub mod address;
 pub mod bpf;
@@ -25,6 +25,7 @@ pub mod packet;
 pub mod process;
 pub mod raw;
 pub mod signals;
+pub mod source_port;
 pub mod terminal;
 pub mod usage;
 pub mod user;

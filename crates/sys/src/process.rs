@@ -1,4 +1,4 @@
-//! What `/proc` says of a process.
+//! What `/proc` says of a process, and what becomes of one whose parent ends.
 
 use std::{fs, io};
 
@@ -32,6 +32,15 @@ pub fn read(pid: u32) -> Option<Facts> {
         Err(_) => file("comm").map(|_| Vec::new()).ok()?,
     };
     Some(Facts { comm, cmdline, cgroup })
+}
+
+/// From now on, the end of the thread that has started this process ends it too. One that ended
+/// before does not: that a pipe from it is at its end has to say so.
+///
+/// # Errors
+/// The system call's error; not expected.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
 }
 
 #[cfg(test)]

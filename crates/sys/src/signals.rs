@@ -85,16 +85,17 @@ impl Signals {
         unsafe { libc::sigwait(&raw const self.set, &raw mut signal) };
     }
 
-    /// Waits for one of the signals, at most this long.
-    pub fn wait_timeout(&self, longest: Duration) {
+    /// Waits for one of the signals, at most this long; whether one came.
+    pub fn wait_timeout(&self, longest: Duration) -> bool {
         let timeout = libc::timespec {
             tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
             tv_nsec: libc::c_long::from(longest.subsec_nanos()),
         };
         // SAFETY: set and timeout are valid for reads, and no information on the signal is asked
-        // for. Whether it was a signal or time makes no difference to the caller.
-        unsafe {
+        // for.
+        let signal = unsafe {
             libc::sigtimedwait(&raw const self.set, std::ptr::null_mut(), &raw const timeout)
         };
+        signal > 0
     }
 }

@@ -10,9 +10,10 @@ use crate::tree::Violation;
 const RULE: &str = "directions";
 
 /// What each crate may use. Development dependencies count as well.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("wire", &[]),
     ("flow", &[]),
+    ("plot", &[]),
     ("sys", &[]),
     ("stack", &["wire"]),
     ("nic", &["sys"]),
@@ -20,7 +21,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("sockets", &["flow", "sys"]),
     ("trace", &["flow", "sys"]),
     ("probe", &["wire", "sys"]),
-    ("load", &["sys", "host"]),
+    ("load", &["plot", "sys", "host"]),
     ("hub", &["flow"]),
     ("bench", EVERY_LIBRARY),
     ("cli", EVERY_LIBRARY),
@@ -30,8 +31,8 @@ const MAY_USE: [(&str, &[&str]); 13] = [
 const TESTS: [&str; 3] = ["e2e", "sim", "xtask"];
 
 const EVERY_LIBRARY: &[&str] = &[
-    "wire", "flow", "sys", "stack", "nic", "host", "sockets", "trace", "probe", "load", "hub",
-    "bench",
+    "wire", "flow", "plot", "sys", "stack", "nic", "host", "sockets", "trace", "probe", "load",
+    "hub", "bench",
 ];
 
 /// What `cargo metadata` says about the workspace.

@@ -15,7 +15,7 @@ const RULE: &str = "unsafe";
 const EDGES: [&str; 1] = ["sys"];
 
 /// Crates that forbid it, and I/O with it.
-const PURE: [&str; 3] = ["flow", "wire", "stack"];
+const PURE: [&str; 4] = ["flow", "plot", "wire", "stack"];
 
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();

@@ -3,10 +3,9 @@
 //! It has no background and takes its colours from the reader's preference, so that it can be
 //! read in a light page and in a dark one.
 
-use std::{
-    fmt::{self, Write as _},
-    io,
-};
+use std::{fmt::Write as _, io};
+
+use portolan_plot::Sheet;
 
 use super::{Group, Summary, groups, plot, status, text};
 use crate::{Results, View};
@@ -22,13 +21,11 @@ const BAR_HEIGHT: u64 = 14;
 const HEAD_HEIGHT: u64 = 70;
 const PANEL_HEAD_HEIGHT: u64 = 40;
 
-/// Colours that are told apart on white and on near black; text follows the page.
+/// Besides the style of all figures.
 const STYLE: &str = "\
-text{font:13px system-ui,sans-serif;fill:#1b1f24}\
-.title{font-size:17px;font-weight:600}.size{font-size:14px;font-weight:600}\
-.faint{fill:#59636e}.fault{fill:#b3261e}.number{font-variant-numeric:tabular-nums}\
+.fault{fill:#b3261e}.number{font-variant-numeric:tabular-nums}\
 .own{fill:#0b6e99}.peer{fill:#8c959f}.spread{stroke:#1b1f24;stroke-width:1.5}\
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.faint{fill:#9aa4ae}.fault{fill:#ff8a80}\
+@media(prefers-color-scheme:dark){.fault{fill:#ff8a80}\
 .own{fill:#4fb3d9}.peer{fill:#6e7681}.spread{stroke:#e6edf3}}";
 
 /// Writes all sizes of `results`.
@@ -39,18 +36,11 @@ pub fn write_svg(results: &Results, out: &mut dyn io::Write) -> io::Result<()> {
     if let View::Figures { plots, .. } = results.view {
         return plot::write(results, plots, out);
     }
-    let mut chart = Chart { text: String::new(), y: 0 };
-    chart.draw(results).map_err(io::Error::other)?;
-    let height = chart.y + MARGIN;
-    writeln!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\">"
-    )?;
-    writeln!(out, "<title>{}</title>", escape(&title(results)))?;
-    writeln!(out, "<style>{STYLE}</style>")?;
-    write!(out, "{}", chart.text)?;
-    writeln!(out, "</svg>")
+    let mut chart = Chart { sheet: Sheet::default(), y: 0 };
+    chart.draw(results);
+    let size = (pixels(WIDTH), pixels(chart.y + MARGIN));
+    let style = format!("{}{STYLE}", portolan_plot::STYLE);
+    out.write_all(chart.sheet.svg(&title(results), size, Some(&style)).as_bytes())
 }
 
 pub(super) fn title(results: &Results) -> String {
@@ -59,65 +49,60 @@ pub(super) fn title(results: &Results) -> String {
 
 /// The elements so far, and how far down they reach.
 struct Chart {
-    text: String,
+    sheet: Sheet,
     y: u64,
 }
 
 impl Chart {
-    fn draw(&mut self, results: &Results) -> fmt::Result {
-        self.label(MARGIN, 28, "title", &title(results))?;
+    fn draw(&mut self, results: &Results) {
+        self.label(MARGIN, 28, "title", &title(results));
         let how = format!("wall time, median of {} runs, line from least to most", results.rounds);
-        self.label(MARGIN, 48, "faint", &how)?;
+        self.label(MARGIN, 48, "faint", &how);
         self.y = HEAD_HEIGHT;
         for size in &results.sizes {
             let name = format!("{} {}", text::grouped(size.size), results.unit);
             if let Some(why) = &size.left_out {
-                self.head(&name)?;
-                self.label(MARGIN, self.y + BAR_HEIGHT - 2, "faint", &format!("left out: {why}"))?;
+                self.head(&name);
+                self.label(MARGIN, self.y + BAR_HEIGHT - 2, "faint", &format!("left out: {why}"));
                 self.y += LANE_HEIGHT;
                 continue;
             }
             for group in groups(size) {
-                self.panel(&name, &group)?;
+                self.panel(&name, &group);
             }
         }
-        match results.sizes.last() {
-            Some(size) => {
-                self.y += LANE_HEIGHT;
-                self.label(MARGIN, self.y, "faint", &size.host.describe())
-            }
-            None => Ok(()),
+        if let Some(size) = results.sizes.last() {
+            self.y += LANE_HEIGHT;
+            self.label(MARGIN, self.y, "faint", &size.host.describe());
         }
     }
 
-    fn head(&mut self, text: &str) -> fmt::Result {
-        self.label(MARGIN, self.y + 20, "size", text)?;
+    fn head(&mut self, text: &str) {
+        self.label(MARGIN, self.y + 20, "size", text);
         self.y += PANEL_HEAD_HEIGHT;
-        Ok(())
     }
 
     /// Each panel has a scale of its own: from 0 to the slowest median. One disturbed run does not
     /// shrink the bars; its line is cut off and its time is written out.
-    fn panel(&mut self, size: &str, group: &Group<'_>) -> fmt::Result {
-        self.head(&format!("{size}: {}, factor vs {}", group.task, group.baseline))?;
+    fn panel(&mut self, size: &str, group: &Group<'_>) {
+        self.head(&format!("{size}: {}, factor vs {}", group.task, group.baseline));
         for (lane, summary) in &group.lanes {
             let base = self.y + BAR_HEIGHT - 2;
-            self.label(MARGIN, base, "name", &lane.contestant)?;
+            self.label(MARGIN, base, "name", &lane.contestant);
             match summary {
-                Some(summary) => self.bar(summary, group.longest_us, lane.is_own)?,
+                Some(summary) => self.bar(summary, group.longest_us, lane.is_own),
                 None => {
                     let (status, why) = status(&lane.outcome);
                     let class = if status == "absent" { "faint" } else { "fault" };
                     let text = format!("{status}: {}", why.unwrap_or_default());
-                    self.label(MARGIN + LABEL_WIDTH, base, class, &text)?;
+                    self.label(MARGIN + LABEL_WIDTH, base, class, &text);
                 }
             }
             self.y += LANE_HEIGHT;
         }
-        Ok(())
     }
 
-    fn bar(&mut self, summary: &Summary, longest: u64, is_own: bool) -> fmt::Result {
+    fn bar(&mut self, summary: &Summary, longest: u64, is_own: bool) {
         let wall = summary.wall_us;
         let length = |micros: u64| {
             (micros.saturating_mul(BAR_WIDTH_MAX) / longest.max(1)).min(LINE_WIDTH_MAX)
@@ -125,50 +110,29 @@ impl Chart {
         let (left, top) = (MARGIN + LABEL_WIDTH, self.y);
         let class = if is_own { "own" } else { "peer" };
         let width = length(wall.median).max(1);
-        writeln!(
-            self.text,
-            "<rect class=\"{class}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" \
-             height=\"{BAR_HEIGHT}\" rx=\"2\"/>"
-        )?;
         let middle = top + BAR_HEIGHT / 2;
-        writeln!(
-            self.text,
-            "<line class=\"spread\" x1=\"{}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\"/>",
-            left + length(wall.min),
-            left + length(wall.max),
-        )?;
+        self.sheet.rectangle(class, (pixels(left), pixels(top)), pixels(width), pixels(BAR_HEIGHT));
+        let end = |micros| (pixels(left + length(micros)), pixels(middle));
+        self.sheet.stroke("spread", end(wall.min), end(wall.max));
         let mut numbers = text::time(wall.median);
         if let Some(ratio) = summary.ratio {
-            write!(numbers, ", {}", text::factor(ratio))?;
+            let _ = write!(numbers, ", {}", text::factor(ratio));
         }
         if length(wall.max) == LINE_WIDTH_MAX {
-            write!(numbers, ", up to {}", text::time(wall.max))?;
+            let _ = write!(numbers, ", up to {}", text::time(wall.max));
         }
         let right = left + length(wall.max).max(width) + 8;
-        self.label(right, top + BAR_HEIGHT - 2, "number", &numbers)
+        self.label(right, top + BAR_HEIGHT - 2, "number", &numbers);
     }
 
-    fn label(&mut self, x: u64, y: u64, class: &str, text: &str) -> fmt::Result {
-        let text = escape(text);
-        writeln!(self.text, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>")
+    fn label(&mut self, x: u64, y: u64, class: &str, text: &str) {
+        self.sheet.label((pixels(x), pixels(y)), class, text);
     }
 }
 
-/// Text as XML 1.0 takes it between tags: section 2.4 for what has a meaning, 2.2 for what is no
-/// character at all.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '\t' | '\n' | '\r' => escaped.push(' '),
-            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+#[expect(clippy::cast_precision_loss, reason = "a place in a picture")]
+fn pixels(number: u64) -> f64 {
+    number as f64
 }
 
 #[cfg(test)]

@@ -121,6 +121,8 @@ impl Plan {
             &self.at_once.to_string(),
             "--duration",
             &milliseconds(self.duration),
+            "--threads",
+            "1",
             "--json",
         ]);
         if let Some(rate) = self.rate {

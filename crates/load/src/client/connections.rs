@@ -1,41 +1,71 @@
-//! The client's connections, short-lived or persistent: one request under way at a time.
+//! The client's connections: short-lived ones, persistent ones with some requests under way on
+//! each, and those that are only held. What they carry is in `connections/transfer.rs`.
 
-use std::{os::fd::OwnedFd, time::Instant};
+mod endings;
+mod flights;
+mod transfer;
+mod verify;
 
-use rustix::{
-    event::epoll::EventFlags,
-    io::Errno,
-    net::{RecvFlags, SendFlags, recv, send, sockopt},
+use std::time::Instant;
+
+use rustix::{event::epoll::EventFlags, net::sockopt};
+
+use super::{
+    open::{Socket, open},
+    protocol::Protocol,
+    run::Run,
+    slots::Slots,
 };
-
-use super::{open::open, run::Run, slots::Slots};
 use crate::{Mode, counts::ErrorKind, deadlines::position, poll::Token};
+use flights::{Flight, Flights, Ring};
 
-/// How many bytes are read at once.
-const PIECE: usize = 65_536;
-
-/// Nothing more will come.
-const OVER: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
+/// In mode `hold` at most so many connections are established at a time, by one thread.
+const HANDSHAKES_MAX: u32 = 1_024;
 
 pub(super) struct Connections {
-    is_persistent: bool,
-    all: Vec<Connection>,
+    kind: Kind,
+    depth: u32,
+    all: Box<[Connection]>,
+    flights: Flights,
     slots: Slots,
-    request: Box<[u8]>,
-    response_bytes: usize,
+    protocol: Protocol,
     read: Box<[u8]>,
+    written: Vec<u8>,
+    /// Connections that have requests to send, once all that are due have begun.
+    unsent: Vec<u32>,
+    /// Short-lived connections whose response may be there before epoll is asked to tell: then it
+    /// need not know of them at all.
+    fresh: Vec<u32>,
+    /// Connections that are being established.
+    handshakes: u32,
+    proof: verify::Proof,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Closed after so many requests.
+    Short { requests: u32 },
+    /// Used again and again.
+    Persistent,
+    /// Opened and kept.
+    Held,
 }
 
 struct Connection {
-    socket: Option<OwnedFd>,
-    target: u32,
+    socket: Option<Socket>,
+    /// The target that it is connected to.
+    home: u32,
     phase: Phase,
-    /// When what is under way was meant to begin.
-    intended: Instant,
-    /// When it did: the connection, then the request.
-    begun: Instant,
+    /// Epoll tells what happens to it.
+    is_watched: bool,
+    /// Requests that are still to be begun, of a short-lived one.
     requests_left: u32,
-    sent: usize,
+    /// How many places of [`Slots`] it has taken.
+    places: u32,
+    /// When `connect(2)` was called.
+    begun: Instant,
+    ring: Ring,
+    /// Bytes of the response that have come.
     received: usize,
 }
 
@@ -43,45 +73,46 @@ struct Connection {
 enum Phase {
     Closed,
     Connecting,
-    /// Established, without a request.
-    Idle,
-    /// A request is under way.
-    Busy,
-}
-
-/// How a request goes on.
-enum Step {
-    Wait,
-    Complete,
-    Failed(ErrorKind),
+    Open,
 }
 
 impl Connections {
     /// `count` of them; persistent ones have a target each, by turns.
     pub(super) fn new(run: &mut Run, count: u32) -> Self {
         let options = &run.options;
-        let bytes = |count: u32| usize::try_from(count).unwrap_or(0);
-        let is_persistent = options.mode == Mode::Request;
-        let (request, response_bytes) =
-            (bytes(options.request_bytes), bytes(options.response_bytes));
+        let kind = match options.mode {
+            Mode::Hold => Kind::Held,
+            _ if options.is_persistent() => Kind::Persistent,
+            Mode::Http => Kind::Short { requests: 1 },
+            _ => Kind::Short { requests: options.requests },
+        };
+        let protocol = Protocol::new(options, count);
+        let depth = if kind == Kind::Persistent { options.depth } else { 1 };
         let now = Instant::now();
         let connection = |_| Connection {
             socket: None,
-            target: if is_persistent { run.routes.next_target() } else { 0 },
+            home: if matches!(kind, Kind::Short { .. }) { 0 } else { run.routes.next_target() },
             phase: Phase::Closed,
-            intended: now,
-            begun: now,
+            is_watched: false,
             requests_left: 0,
-            sent: 0,
+            places: 0,
+            begun: now,
+            ring: Ring::default(),
             received: 0,
         };
         Self {
-            is_persistent,
+            kind,
+            depth,
             all: (0..count).map(connection).collect(),
-            slots: Slots::new(count),
-            request: vec![0; request].into(),
-            response_bytes,
-            read: vec![0; PIECE].into(),
+            flights: Flights::new(count, depth, now),
+            slots: Slots::new(count, depth),
+            protocol,
+            read: vec![0; transfer::PIECE].into(),
+            written: Vec::with_capacity(transfer::PIECE),
+            unsent: Vec::with_capacity(position(count)),
+            fresh: Vec::with_capacity(position(count)),
+            handshakes: 0,
+            proof: verify::Proof::default(),
         }
     }
 
@@ -89,33 +120,78 @@ impl Connections {
         &self.slots
     }
 
+    /// Connections that are being established.
+    pub(super) fn handshakes(&self) -> u32 {
+        self.handshakes
+    }
+
+    /// When something can be started without anything else happening; `None` if it cannot be.
+    pub(super) fn free_at(&self, now: Instant) -> Option<Instant> {
+        let has_room = self.kind != Kind::Held || self.handshakes < HANDSHAKES_MAX;
+        self.slots.free_at(now).filter(|_| has_room)
+    }
+
     /// Establishes a persistent connection before its first request, in the next slot.
     pub(super) fn establish(&mut self, run: &mut Run) {
         let Some(slot) = self.slots.take(Instant::now()) else { return };
-        self.all[position(slot)].requests_left = 0;
-        self.open(run, slot);
+        self.all[position(slot)].places += 1;
+        if self.all[position(slot)].phase == Phase::Closed {
+            self.open(run, slot);
+        }
     }
 
-    /// Starts a connection or a request that was meant to begin at `intended`; whether there was a
-    /// slot for it.
+    /// Starts a connection or a request that was meant to begin at `intended`; whether there was
+    /// room for it.
     pub(super) fn start(&mut self, run: &mut Run, intended: Instant, now: Instant) -> bool {
+        if self.kind == Kind::Held && self.handshakes >= HANDSHAKES_MAX {
+            return false;
+        }
         let Some(slot) = self.slots.take(now) else { return false };
         run.tally.started(intended, now);
         let connection = &mut self.all[position(slot)];
-        connection.intended = intended;
-        if self.is_persistent {
-            connection.requests_left = 1;
-        } else {
-            connection.requests_left = run.options.requests;
-            connection.target = run.routes.next_target();
+        connection.places += 1;
+        match self.kind {
+            Kind::Held => {}
+            Kind::Persistent => self.add(run, slot, intended, now),
+            Kind::Short { requests } => {
+                connection.home = run.routes.next_target();
+                connection.requests_left = requests;
+                if requests > 0 {
+                    self.add(run, slot, intended, now);
+                }
+            }
         }
-        if connection.phase == Phase::Idle {
-            self.begin(run, slot, now);
-            self.go_on(run, slot, EventFlags::OUT);
-        } else {
-            self.open(run, slot);
+        match self.all[position(slot)].phase {
+            Phase::Closed => self.open(run, slot),
+            Phase::Connecting => {}
+            // Of several that are due, one call sends all.
+            Phase::Open if self.depth > 1 => {
+                if self.all[position(slot)].ring.unsent == 1 {
+                    self.unsent.push(slot);
+                }
+            }
+            Phase::Open => {
+                self.send_all(run, slot);
+            }
         }
         true
+    }
+
+    /// Sends what was begun and not sent yet, and reads what came to connections of this turn.
+    pub(super) fn flush(&mut self, run: &mut Run) {
+        for nth in 0..self.fresh.len() {
+            let slot = self.fresh[nth];
+            if self.all[position(slot)].phase == Phase::Open {
+                self.receive(run, slot, EventFlags::IN);
+                self.watch(run, slot);
+            }
+        }
+        self.fresh.clear();
+        while let Some(slot) = self.unsent.pop() {
+            if self.all[position(slot)].phase == Phase::Open {
+                self.send_all(run, slot);
+            }
+        }
     }
 
     /// Something happened to a connection.
@@ -124,56 +200,70 @@ impl Connections {
         match connection.phase {
             Phase::Closed => {}
             Phase::Connecting => self.handshake(run, slot, flags),
-            Phase::Idle => self.unasked(run, slot),
-            Phase::Busy => self.go_on(run, slot, flags),
+            Phase::Open => {
+                let is_open = connection.ring.unsent == 0 || self.send_all(run, slot);
+                if is_open && flags.intersects(EventFlags::IN | transfer::OVER) {
+                    self.receive(run, slot, flags);
+                }
+            }
         }
     }
 
-    /// The slot has waited too long.
-    pub(super) fn expire(&mut self, run: &mut Run, slot: u32) {
-        self.fail(run, slot, ErrorKind::TimedOut);
+    /// The deadline of that number is over.
+    pub(super) fn expire(&mut self, run: &mut Run, number: u32) {
+        self.fail(run, self.flights.slot(number), ErrorKind::TimedOut);
     }
 
-    /// The run is over: closes all.
-    pub(super) fn finish(&mut self, run: &mut Run) {
-        for connection in &mut self.all {
-            let counts = run.counts(connection.target);
-            match connection.phase {
-                Phase::Closed => {}
-                Phase::Connecting => counts.connects_given_up += 1,
-                Phase::Idle => counts.closed += 1,
-                Phase::Busy => {
-                    counts.requests_given_up += 1;
-                    counts.closed += 1;
-                }
+    /// Appends a request; it begins now if the connection is open, else when it is.
+    fn add(&mut self, run: &mut Run, slot: u32, intended: Instant, now: Instant) {
+        let connection = &mut self.all[position(slot)];
+        let target = run.next_request(connection.home);
+        let flight = Flight { target, intended, begun: now };
+        let number = self.flights.push(slot, &mut connection.ring, flight);
+        if connection.phase == Phase::Open {
+            run.counts(target).requests += 1;
+            run.wait(number, now);
+            if connection.ring.count == 1 {
+                connection.received = 0;
+                self.protocol.begin_response(slot, target);
             }
-            connection.socket = None;
-            connection.phase = Phase::Closed;
         }
     }
 
     fn open(&mut self, run: &mut Run, slot: u32) {
         let connection = &mut self.all[position(slot)];
         connection.phase = Phase::Connecting;
-        run.counts(connection.target).attempted += 1;
-        let opened = match open(run, connection.target) {
+        self.handshakes += 1;
+        run.counts(connection.home).attempted += 1;
+        let opened = match open(run, connection.home) {
             Ok(opened) => opened,
             Err(kind) => return self.fail(run, slot, kind),
         };
         connection.begun = opened.at;
         connection.socket = Some(opened.socket);
-        if opened.is_established {
-            self.established(run, slot);
-        } else {
-            run.wait(slot, opened.at);
+        connection.is_watched = false;
+        if !opened.is_established {
+            run.wait(self.flights.handshake(slot), opened.at);
+            self.watch(run, slot);
+            return;
         }
-        self.watch(run, slot);
+        self.established(run, slot);
+        let is_open = self.all[position(slot)].phase == Phase::Open;
+        if is_open && matches!(self.kind, Kind::Short { .. }) {
+            self.fresh.push(slot);
+        } else {
+            self.watch(run, slot);
+        }
     }
 
     /// Lets epoll tell what happens from now on, and what has: edges, so one call is enough for the
     /// connection's life.
     fn watch(&mut self, run: &mut Run, slot: u32) {
-        let Some(socket) = &self.all[position(slot)].socket else { return };
+        let connection = &mut self.all[position(slot)];
+        let Some(socket) = connection.socket.as_ref().filter(|_| !connection.is_watched) else {
+            return;
+        };
+        connection.is_watched = true;
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         if let Err(errno) = run.poll.add(socket, Token::Slot(slot), flags) {
             self.fail(run, slot, ErrorKind::of(errno));
@@ -194,156 +284,32 @@ impl Connections {
 
     fn established(&mut self, run: &mut Run, slot: u32) {
         let now = Instant::now();
+        run.deadlines.leave(self.flights.handshake(slot));
+        self.handshakes -= 1;
         let connection = &mut self.all[position(slot)];
-        connection.phase = Phase::Idle;
-        run.deadlines.leave(slot);
-        run.counts(connection.target).connected += 1;
+        connection.phase = Phase::Open;
+        run.counts(connection.home).connected += 1;
         run.tally.measured.connect.record(now.saturating_duration_since(connection.begun));
-        if connection.requests_left > 0 {
-            self.begin(run, slot, now);
-            self.go_on(run, slot, EventFlags::OUT);
-        } else {
-            self.done(run, slot, now, EventFlags::empty());
-        }
-    }
-
-    fn begin(&mut self, run: &mut Run, slot: u32, now: Instant) {
-        let connection = &mut self.all[position(slot)];
-        connection.phase = Phase::Busy;
-        connection.begun = now;
-        (connection.sent, connection.received) = (0, 0);
-        run.counts(connection.target).requests += 1;
-        run.wait(slot, now);
-    }
-
-    /// Goes on with the request, and with those after it.
-    fn go_on(&mut self, run: &mut Run, slot: u32, flags: EventFlags) {
-        let mut may_read = flags.intersects(OVER | EventFlags::IN);
-        loop {
-            match self.step(run, slot, flags, may_read) {
-                Step::Wait => return,
-                Step::Failed(kind) => return self.fail(run, slot, kind),
-                Step::Complete => {}
+        for nth in 0..connection.ring.count {
+            let (number, flight) = self.flights.get(slot, &connection.ring, nth);
+            flight.begun = now;
+            run.counts(flight.target).requests += 1;
+            run.wait(number, now);
+            if nth == 0 {
+                connection.received = 0;
+                self.protocol.begin_response(slot, flight.target);
             }
-            let now = Instant::now();
-            let connection = &mut self.all[position(slot)];
-            run.deadlines.leave(slot);
-            run.counts(connection.target).responses += 1;
-            run.tally.responded(connection.intended, connection.begun, now);
-            if self.is_persistent {
+        }
+        match self.kind {
+            _ if self.all[position(slot)].ring.count > 0 => {
+                self.send_all(run, slot);
+            }
+            Kind::Held => run.tally.completed(now),
+            Kind::Persistent => self.give_back(slot),
+            Kind::Short { .. } => {
                 run.tally.completed(now);
+                self.close(run, slot);
             }
-            connection.phase = Phase::Idle;
-            connection.requests_left -= 1;
-            if connection.requests_left == 0 {
-                return self.done(run, slot, now, flags);
-            }
-            connection.intended = now;
-            self.begin(run, slot, now);
-            // Its response makes an edge, unless the other end has said all.
-            may_read = flags.intersects(OVER);
-        }
-    }
-
-    fn step(&mut self, run: &mut Run, slot: u32, flags: EventFlags, may_read: bool) -> Step {
-        let connection = &mut self.all[position(slot)];
-        let Some(socket) = &connection.socket else { return Step::Failed(ErrorKind::Other) };
-        let counts = run.counts(connection.target);
-        while connection.sent < self.request.len() {
-            match send(socket, &self.request[connection.sent..], SendFlags::NOSIGNAL) {
-                Ok(count) => {
-                    connection.sent += count;
-                    counts.bytes_sent += u64::try_from(count).unwrap_or(0);
-                }
-                Err(Errno::AGAIN) => return Step::Wait,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Step::Failed(ErrorKind::of(errno)),
-            }
-        }
-        if self.response_bytes == 0 {
-            return Step::Complete;
-        }
-        if !may_read {
-            return Step::Wait;
-        }
-        loop {
-            match recv(socket, &mut *self.read, RecvFlags::empty()) {
-                Ok((_, 0)) => return Step::Failed(ErrorKind::ClosedEarly),
-                Ok((_, count)) => {
-                    connection.received += count;
-                    counts.bytes_received += u64::try_from(count).unwrap_or(0);
-                    if connection.received > self.response_bytes {
-                        return Step::Failed(ErrorKind::Unexpected);
-                    } else if connection.received == self.response_bytes {
-                        return Step::Complete;
-                    } else if count < PIECE && !flags.intersects(OVER) {
-                        return Step::Wait;
-                    }
-                }
-                Err(Errno::AGAIN) => return Step::Wait,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Step::Failed(ErrorKind::of(errno)),
-            }
-        }
-    }
-
-    /// All that was to be done with the connection for now is done.
-    fn done(&mut self, run: &mut Run, slot: u32, now: Instant, flags: EventFlags) {
-        let connection = &mut self.all[position(slot)];
-        if !self.is_persistent {
-            connection.socket = None;
-            connection.phase = Phase::Closed;
-            run.counts(connection.target).closed += 1;
-            run.tally.completed(now);
-        } else if flags.intersects(OVER) {
-            connection.socket = None;
-            connection.phase = Phase::Closed;
-            run.counts(connection.target).lost += 1;
-        }
-        self.slots.give_back(slot);
-    }
-
-    /// An idle connection ended, or something came that nobody asked for.
-    fn unasked(&mut self, run: &mut Run, slot: u32) {
-        let connection = &mut self.all[position(slot)];
-        let Some(socket) = &connection.socket else { return };
-        match recv(socket, &mut *self.read, RecvFlags::empty()) {
-            Err(Errno::AGAIN | Errno::INTR) => return,
-            Ok((_, count)) => {
-                let bytes = u64::try_from(count).unwrap_or(0);
-                run.counts(connection.target).bytes_received += bytes;
-            }
-            Err(_) => {}
-        }
-        // It stays free: the next request establishes a new one.
-        connection.socket = None;
-        connection.phase = Phase::Closed;
-        run.counts(connection.target).lost += 1;
-    }
-
-    fn fail(&mut self, run: &mut Run, slot: u32, kind: ErrorKind) {
-        let connection = &mut self.all[position(slot)];
-        let counts = run.counts(connection.target);
-        match connection.phase {
-            Phase::Closed => return,
-            Phase::Connecting => counts.connect_errors.add(kind),
-            Phase::Idle => counts.lost += 1,
-            Phase::Busy => {
-                counts.request_errors.add(kind);
-                counts.lost += 1;
-            }
-        }
-        let was_free = connection.phase == Phase::Idle;
-        connection.socket = None;
-        connection.phase = Phase::Closed;
-        run.deadlines.leave(slot);
-        if was_free {
-            return;
-        }
-        if self.is_persistent || matches!(kind, ErrorKind::Shortage | ErrorKind::NoSourcePort) {
-            self.slots.rest(slot, Instant::now());
-        } else {
-            self.slots.give_back(slot);
         }
     }
 }

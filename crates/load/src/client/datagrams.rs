@@ -45,7 +45,7 @@ impl Datagrams {
         };
         Self {
             all: (0..count).map(socket).collect(),
-            slots: Slots::new(count),
+            slots: Slots::new(count, 1),
             request,
             response_bytes,
             read: vec![0; 65_536].into(),
@@ -164,6 +164,8 @@ impl Datagrams {
         socket.is_busy = false;
         run.deadlines.leave(slot);
         run.counts(socket.target).responses += 1;
+        let waited = now.saturating_duration_since(socket.begun);
+        run.tally.measured.first_byte.record(waited);
         run.tally.responded(socket.intended, socket.begun, now);
         run.tally.completed(now);
         self.slots.give_back(slot);

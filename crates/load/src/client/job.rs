@@ -7,6 +7,7 @@ use rustix::event::epoll::EventFlags;
 use super::{connections::Connections, datagrams::Datagrams, run::Run, slots::Slots};
 use crate::Mode;
 
+#[allow(clippy::large_enum_variant, reason = "there is one for each thread")]
 pub(super) enum Job {
     Connections(Connections),
     Datagrams(Datagrams),
@@ -16,8 +17,8 @@ impl Job {
     /// With so many slots.
     pub(super) fn new(run: &mut Run, count: u32) -> Self {
         match run.options.mode {
-            Mode::Connect | Mode::Request => Self::Connections(Connections::new(run, count)),
             Mode::Udp => Self::Datagrams(Datagrams::new(run, count)),
+            _ => Self::Connections(Connections::new(run, count)),
         }
     }
 
@@ -29,7 +30,8 @@ impl Job {
         }
     }
 
-    /// Starts what was meant to begin at `intended`; whether there was a slot for it.
+    /// Starts what was meant to begin at `intended`; whether there was room for it.
+    #[inline]
     pub(super) fn start(&mut self, run: &mut Run, intended: Instant, now: Instant) -> bool {
         match self {
             Self::Connections(job) => job.start(run, intended, now),
@@ -37,6 +39,16 @@ impl Job {
         }
     }
 
+    /// Sends what was started and not sent yet.
+    #[inline]
+    pub(super) fn flush(&mut self, run: &mut Run) {
+        match self {
+            Self::Connections(job) => job.flush(run),
+            Self::Datagrams(_) => {}
+        }
+    }
+
+    #[inline]
     pub(super) fn handle(&mut self, run: &mut Run, slot: u32, flags: EventFlags) {
         match self {
             Self::Connections(job) => job.handle(run, slot, flags),
@@ -46,13 +58,13 @@ impl Job {
 
     /// Ends what has waited too long.
     pub(super) fn expire(&mut self, run: &mut Run, now: Instant) {
-        while let Some((slot, at)) = run.deadlines.first()
+        while let Some((number, at)) = run.deadlines.first()
             && at <= now
         {
-            run.deadlines.leave(slot);
+            run.deadlines.leave(number);
             match self {
-                Self::Connections(job) => job.expire(run, slot),
-                Self::Datagrams(job) => job.expire(run, slot),
+                Self::Connections(job) => job.expire(run, number),
+                Self::Datagrams(job) => job.expire(run, number),
             }
         }
     }
@@ -62,6 +74,38 @@ impl Job {
         match self {
             Self::Connections(job) => job.finish(run),
             Self::Datagrams(job) => job.finish(run),
+        }
+    }
+
+    /// When something can be started without anything else happening; `None` if it cannot be.
+    pub(super) fn free_at(&self, now: Instant) -> Option<Instant> {
+        match self {
+            Self::Connections(job) => job.free_at(now),
+            Self::Datagrams(job) => job.slots().free_at(now),
+        }
+    }
+
+    /// Connections that are being established.
+    pub(super) fn handshakes(&self) -> u32 {
+        match self {
+            Self::Connections(job) => job.handshakes(),
+            Self::Datagrams(_) => 0,
+        }
+    }
+
+    /// From now on, each connection that is open has to prove it.
+    pub(super) fn verify(&mut self, run: &mut Run) {
+        match self {
+            Self::Connections(job) => job.verify(run),
+            Self::Datagrams(_) => {}
+        }
+    }
+
+    /// Goes on with that; whether it is not over.
+    pub(super) fn is_verifying(&mut self, run: &mut Run) -> bool {
+        match self {
+            Self::Connections(job) => job.is_verifying(run),
+            Self::Datagrams(_) => false,
         }
     }
 

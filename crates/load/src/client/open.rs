@@ -1,52 +1,99 @@
-//! Opening a connection from a source port of our own choice.
+//! Opening a connection from the source port that is its turn.
 
-use std::{net::SocketAddr, os::fd::OwnedFd, time::Instant};
-
-use rustix::{
-    io::Errno,
-    net::{bind, connect},
+use std::{
+    net::SocketAddr,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    time::Instant,
 };
 
-use super::run::Run;
-use crate::{counts::ErrorKind, socket};
+use rustix::{io::Errno, net::connect};
+
+use super::{routes::Ports, run::Run};
+use crate::{
+    Close,
+    counts::ErrorKind,
+    socket,
+    source_ports::{End, Lease},
+};
 
 /// How many source ports are tried for one connection.
-const PORTS_TRIED: usize = 64;
+const PORTS_TRIED: u64 = 64;
 
 /// A connection that was begun.
 pub(super) struct Opened {
-    pub(super) socket: OwnedFd,
+    pub(super) socket: Socket,
     /// When `connect(2)` was called.
     pub(super) at: Instant,
     /// Whether it is established already, as on loopback.
     pub(super) is_established: bool,
 }
 
+/// A connection's socket; when it is closed, its source port comes back.
+#[derive(Debug)]
+pub(super) struct Socket {
+    descriptor: OwnedFd,
+    lease: Option<Lease>,
+    ports: Ports,
+    /// What the close leaves behind.
+    end: End,
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // It is closed right after this, and nobody takes a port in between.
+        if let Some(lease) = self.lease.take() {
+            self.ports.give_back(lease, self.end);
+        }
+    }
+}
+
 /// Begins a connection; ports that are taken are passed over, and counted.
 pub(super) fn open(run: &mut Run, target: u32) -> Result<Opened, ErrorKind> {
     let address = run.routes.target(target);
-    let mut socket = None;
+    let mut unused = None;
     for _ in 0..PORTS_TRIED {
-        let source = run.routes.next_source(target).ok_or(ErrorKind::NoSourcePort)?;
-        let fresh = match socket.take() {
-            Some(socket) => socket,
-            None => socket::connection(&address, run.options.close).map_err(ErrorKind::of)?,
+        let lease = run.routes.take(target).ok_or(ErrorKind::NoSourcePort)?;
+        let made = match unused.take() {
+            Some(socket) => Ok(socket),
+            None => socket::connection(&address, run.options.close),
         };
-        match bind(&fresh, &source) {
-            Ok(()) => {}
-            Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) => {
-                run.tally.ports_skipped += 1;
-                socket = Some(fresh);
-                continue;
+        let begun = made.and_then(|descriptor| {
+            let bound = lease.source().bind(&descriptor);
+            let at = Instant::now();
+            match bound.and_then(|()| begin(&descriptor, &address)) {
+                Ok(is_established) => Ok((descriptor, at, is_established)),
+                Err(errno) => {
+                    // Not bound, so another port may be tried with it.
+                    unused = bound.is_err().then_some(descriptor);
+                    Err(errno)
+                }
             }
-            Err(errno) => return Err(ErrorKind::of(errno)),
-        }
-        let at = Instant::now();
-        match begin(&fresh, &address) {
-            Ok(is_established) => return Ok(Opened { socket: fresh, at, is_established }),
-            // The pair of addresses and ports is in use, or in TIME-WAIT for less than a second.
-            Err(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE) => run.tally.ports_skipped += 1,
-            Err(errno) => return Err(ErrorKind::of(errno)),
+        });
+        match begun {
+            Ok((descriptor, at, is_established)) => {
+                run.routes.watch(&lease, at.elapsed());
+                let end = match run.options.close {
+                    Close::Reset => End::Free,
+                    Close::Fin => End::TimeWait,
+                };
+                let ports = run.routes.ports();
+                let socket = Socket { descriptor, lease: Some(lease), ports, end };
+                return Ok(Opened { socket, at, is_established });
+            }
+            Err(errno) if lease.source().is_conflict(errno) => {
+                run.routes.give_back(lease, End::Conflict);
+                run.tally.ports_skipped += 1;
+            }
+            Err(errno) => {
+                run.routes.give_back(lease, End::Free);
+                return Err(ErrorKind::of(errno));
+            }
         }
     }
     Err(ErrorKind::NoSourcePort)

@@ -3,63 +3,95 @@
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
-
-use portolan_sys::limits;
 
 use crate::{
-    ClientOptions,
+    ClientOptions, Error,
     deadlines::position,
     socket,
-    source_ports::{Cursor, SourcePorts, parse_reserved},
+    source_ports::{
+        Advice, Choice, End, Host, Lease, Occupancy, PairId, SourcePorts, Strategy, Watch, Wish,
+        choose, has_range,
+    },
 };
-
-/// What the kernel has where nobody changed it.
-const EPHEMERAL: (u16, u16) = (32_768, 60_999);
 
 /// The targets as one worker takes them in turns, and its source ports towards each.
 #[derive(Debug)]
 pub(super) struct Routes {
     routes: Vec<Route>,
-    ports: SourcePorts,
+    ports: Ports,
     /// Whose turn it is; other workers are at other places.
     turn: usize,
     step: usize,
+    watch: Watch,
+    advice: Vec<Advice>,
 }
 
 #[derive(Clone, Debug)]
 struct Route {
     target: SocketAddr,
-    sources: Vec<(IpAddr, Cursor)>,
+    sources: Vec<(IpAddr, PairId)>,
     turn: usize,
 }
 
+/// The ports of one worker, which each of its sockets gives its own back to. Nobody ever waits for
+/// the lock: all that use it are in one thread.
+#[derive(Clone, Debug)]
+pub(super) struct Ports(Arc<Mutex<SourcePorts>>);
+
+impl Ports {
+    pub(super) fn give_back(&self, lease: Lease, end: End) {
+        self.lock().give_back(lease, end);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SourcePorts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Routes {
-    /// Those of all workers.
-    pub(super) fn all(options: &ClientOptions) -> Vec<Self> {
-        let reserved = limits::sysctl("net.ipv4.ip_local_reserved_ports").unwrap_or_default();
-        let reserved = parse_reserved(&reserved);
-        let (first, last) = limits::ephemeral_ports().unwrap_or(EPHEMERAL);
-        let range = options.source_ports.clone().unwrap_or(first..=last);
+    /// Who chooses source ports, and the routes of all workers.
+    pub(super) fn all(options: &ClientOptions) -> Result<(Choice, Vec<Self>), Error> {
+        let host = Host::read();
+        let wish = Wish {
+            strategy: options.ports,
+            ports: options.source_ports.clone(),
+            has_sources: !options.sources.is_empty(),
+        };
+        let has_range = has_range(&host).map_err(Error::system("make a socket"))?;
+        let choice = choose(&wish, &host, has_range).map_err(Error::Options)?;
         let random = RandomState::new();
         let sources: Vec<_> =
             options.targets.iter().map(|target| sources(target, options)).collect();
+        // Workers of other processes have other ports.
+        let of = options.share.of * options.threads;
         let worker = |nth| {
-            let ports = SourcePorts::new(range.clone(), &reserved, nth, options.threads);
+            let nth = options.share.nth * options.threads + nth;
+            let mut ports = SourcePorts::new(&choice, &host, nth, of);
             let mut drawn = random.build_hasher();
-            let mut cursor = || {
+            let mut pair = |source, target| {
                 drawn.write_usize(nth);
-                ports.cursor(u32::try_from(drawn.finish() >> 32).unwrap_or(0))
+                let anywhere = u32::try_from(drawn.finish() >> 32).unwrap_or(0);
+                (source, ports.pair(source, target, anywhere))
             };
-            let mut route = |(&target, sources): (&SocketAddr, &Vec<IpAddr>)| Route {
+            let route = |(&target, sources): (&SocketAddr, &Vec<IpAddr>)| Route {
                 target,
-                sources: sources.iter().map(|&source| (source, cursor())).collect(),
+                sources: sources.iter().map(|&source| pair(source, target)).collect(),
                 turn: 0,
             };
-            let routes = options.targets.iter().zip(&sources).map(&mut route).collect();
-            Self { routes, ports, turn: nth, step: options.threads }
+            Self {
+                routes: options.targets.iter().zip(&sources).map(route).collect(),
+                ports: Ports(Arc::new(Mutex::new(ports))),
+                turn: nth,
+                step: of,
+                watch: Watch::new(choice.strategy),
+                advice: Vec::new(),
+            }
         };
-        (0..options.threads).map(worker).collect()
+        let routes = (0..options.threads).map(worker).collect();
+        Ok((choice, routes))
     }
 
     pub(super) fn targets(&self) -> usize {
@@ -83,19 +115,52 @@ impl Routes {
         u32::try_from(nth).ok()
     }
 
-    /// The source of the next connection to a target, which is never the target itself: a
-    /// connection would be made with nobody (simultaneous open, RFC 9293 section 3.5).
-    pub(super) fn next_source(&mut self, target: u32) -> Option<SocketAddr> {
-        let Route { target, sources, turn } = &mut self.routes[position(target)];
-        *turn = if *turn + 1 < sources.len() { *turn + 1 } else { 0 };
-        let (address, cursor) = sources.get_mut(*turn)?;
-        let port = self.ports.next(cursor)?;
-        let source = SocketAddr::new(*address, port);
-        if !is_same(&source, target) {
-            return Some(source);
+    /// From where the next connection to a target comes: from the next of its source addresses that
+    /// has a port left.
+    pub(super) fn take(&mut self, target: u32) -> Option<Lease> {
+        let Route { sources, turn, .. } = &mut self.routes[position(target)];
+        let mut ports = self.ports.lock();
+        for _ in 0..sources.len() {
+            *turn = if *turn + 1 < sources.len() { *turn + 1 } else { 0 };
+            let (_, pair) = sources[*turn];
+            if let Some(lease) = ports.take(pair) {
+                return Some(lease);
+            }
         }
-        let port = self.ports.next(cursor).filter(|port| *port != source.port())?;
-        Some(SocketAddr::new(*address, port))
+        None
+    }
+
+    pub(super) fn give_back(&self, lease: Lease, end: End) {
+        self.ports.give_back(lease, end);
+    }
+
+    /// For sockets, which give their ports back themselves.
+    pub(super) fn ports(&self) -> Ports {
+        self.ports.clone()
+    }
+
+    /// `connect(2)` of a connection took so long.
+    pub(super) fn watch(&mut self, lease: &Lease, took: Duration) {
+        // Workers are alike: what one has, all have in proportion.
+        let workers = u64::try_from(self.step).unwrap_or(1);
+        let of = self.ports.lock().occupancy(lease.pair());
+        let (in_use, ports) = (of.in_use * workers, (of.in_use + of.free) * workers);
+        self.advice.extend(self.watch.record(took, in_use, ports));
+    }
+
+    /// What there is to be said about source ports so far: at most once of each kind.
+    pub(super) fn advice(&self) -> &[Advice] {
+        &self.advice
+    }
+
+    /// Who chooses source ports.
+    pub(super) fn strategy(&self) -> Strategy {
+        self.ports.lock().strategy()
+    }
+
+    /// How many of all the worker's source ports are what.
+    pub(super) fn occupancy(&self) -> Occupancy {
+        self.ports.lock().total()
     }
 
     /// The source address of sockets whose port the kernel chooses; `None` for any.

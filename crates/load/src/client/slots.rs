@@ -1,4 +1,5 @@
-//! Which slots are free for the next start.
+//! Which slots are free for the next start: a slot is a connection or socket, and has a place for
+//! each request that may be under way on it.
 
 use std::{
     collections::VecDeque,
@@ -17,8 +18,9 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn new(count: u32) -> Self {
-        let ready: VecDeque<u32> = (0..count).collect();
+    /// So many slots, with `depth` places each: the first place of all, then the second, and so on.
+    pub(super) fn new(count: u32, depth: u32) -> Self {
+        let ready: VecDeque<u32> = (0..depth).flat_map(|_| 0..count).collect();
         let count = ready.len();
         Self { ready, resting: VecDeque::with_capacity(count), count }
     }
@@ -48,7 +50,7 @@ impl Slots {
         if self.ready.is_empty() { rested } else { Some(now) }
     }
 
-    /// How many are in use.
+    /// How many places are in use.
     pub(super) fn in_use(&self) -> usize {
         self.count - self.ready.len() - self.resting.len()
     }

@@ -20,16 +20,16 @@ fn what_makes_no_sense_is_refused_and_says_what_would() {
     assert!(long.check().is_ok());
     assert!(no(ClientOptions { mode: Mode::Udp, ..long }).contains("65507"));
     assert!(no(ClientOptions { timeout: Duration::ZERO, ..good() }).contains("timeout"));
-}
-
-#[test]
-fn a_server_needs_a_place_and_sizes() {
-    let listen = vec![SocketAddr::from(([127, 0, 0, 1], 9))];
-    let good = ServerOptions { listen, ..ServerOptions::default() };
-    assert!(good.check().is_ok());
-    assert!(ServerOptions::default().check().is_err());
-    assert!(ServerOptions { request_bytes: 0, ..good.clone() }.check().is_err());
-    let long = ServerOptions { response_bytes: DATAGRAM_BYTES_MAX + 1, ..good };
-    assert!(long.check().is_err());
-    assert!(ServerOptions { transports: Transports::Tcp, ..long }.check().is_ok());
+    assert!(no(ClientOptions { depth: 2, ..good() }).contains("persistent"));
+    let deep = ClientOptions { mode: Mode::Request, depth: 1_024, connections: 20_000, ..good() };
+    assert!(no(deep).contains("under way"));
+    assert!(no(ClientOptions { ramp: Duration::from_secs(1), ..good() }).contains("ramp"));
+    let warm_up = Duration::from_secs(2);
+    assert!(no(ClientOptions { warm_up, duration: Some(warm_up), ..good() }).contains("warm-up"));
+    assert!(no(ClientOptions { mode: Mode::Http, ..good() }).contains("URLs"));
+    let held = ClientOptions { mode: Mode::Hold, count: None, ..good() };
+    assert!(held.check().is_ok(), "it ends by itself");
+    let briefly = ClientOptions { duration: Some(Duration::ZERO), ..held.clone() };
+    assert!(briefly.check().is_ok());
+    assert!(no(ClientOptions { response_bytes: 0, ..held }).contains("alive"));
 }

@@ -43,7 +43,33 @@ fn without_a_rate_it_is_always_time() {
     assert_eq!(Schedule::new(None, None, Some(SECOND)).planned(), None);
 }
 
+#[test]
+fn a_ramp_grows_from_nothing_to_the_rate() {
+    let schedule = Schedule::new(Some(100.0), None, Some(4 * SECOND)).ramp(2 * SECOND);
+    assert_eq!(schedule.planned(), Some(300), "half of the rate on average, then all of it");
+    let all = starts(schedule.clone());
+    let within = |from, until| all.iter().filter(|&&at| from <= at && at < until).count();
+    assert_eq!(within(Duration::ZERO, SECOND), 25);
+    assert_eq!(within(SECOND, 2 * SECOND), 75);
+    assert_eq!(within(2 * SECOND, 3 * SECOND), 100);
+    assert_eq!(schedule.due(Duration::ZERO, SECOND), Some(25.0));
+    assert_eq!(schedule.due(2 * SECOND, 9 * SECOND), Some(200.0), "not after its end");
+}
+
 proptest! {
+    /// The moments are those at which the area under the rate reaches whole numbers.
+    #[test]
+    fn moments_and_areas_agree(rate in 1.0..1e5, ramp_ms in 0_u64..5_000, count in 1_u64..200) {
+        let ramp = Duration::from_millis(ramp_ms);
+        let schedule = Schedule::new(Some(rate), Some(count), None).ramp(ramp);
+        let all = starts(schedule.clone());
+        prop_assert!(all.is_sorted());
+        for (at, nth) in all.into_iter().zip(0_u32..) {
+            let due = schedule.due(Duration::ZERO, at).unwrap();
+            prop_assert!((due - f64::from(nth)).abs() < 1e-3, "{} {}", due, nth);
+        }
+    }
+
     #[test]
     fn shares_are_the_whole(rate in 1.0..1e6, count in 0_u64..500, of in 1_u64..9) {
         let whole = Schedule::new(Some(rate), Some(count), None);

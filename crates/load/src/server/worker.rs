@@ -11,15 +11,18 @@ use rustix::{
     event::epoll::EventFlags,
     io::Errno,
     net::{SocketFlags, SocketType, accept_with},
+    time::{ClockId, clock_gettime},
 };
 
 use super::{
+    Serve,
     connections::{Connections, Goes},
-    counters::Counters,
+    counters::Tally,
     datagrams::Datagrams,
+    service::Service,
 };
 use crate::{
-    ServerOptions, Stop,
+    Stop,
     deadlines::position,
     poll::{self, Poll, Token},
     socket,
@@ -34,13 +37,27 @@ const SETTLING_MAX: Duration = Duration::from_secs(1);
 /// How many connections are accepted from one listener before others have their turn.
 const ACCEPTED_IN_TURN: usize = 64;
 
+/// How often connections are looked at that keep HTTP waiting.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// How often the thread's CPU time is asked for, while it has any.
+const CPU_READ_NS: u64 = 50_000_000;
+
 pub(super) struct Worker {
     poll: Poll,
     stop: Stop,
     listeners: Vec<Listener>,
+    /// Of each of the server's addresses.
+    services: Arc<[Service]>,
     connections: Connections,
+    /// Connections that had their turn and could go on.
+    queue: Vec<u32>,
     datagrams: Datagrams,
-    counters: Arc<[Counters]>,
+    tally: Arc<Tally>,
+    timeout: u32,
+    swept_at: u32,
+    cpu_read_at: u64,
+    has_http: bool,
     /// A descriptor to give up when there are no more: a connection can then be taken off the
     /// queue, which would else stay readable for ever.
     spare: Option<OwnedFd>,
@@ -54,22 +71,29 @@ struct Listener {
 }
 
 impl Worker {
-    pub(super) fn new(options: &ServerOptions, stop: &Stop, ports: usize) -> io::Result<Self> {
+    pub(super) fn new(places: &[Serve], timeout: Duration, stop: &Stop) -> io::Result<Self> {
         let poll = Poll::new()?;
         poll.add(stop, Token::Stop, EventFlags::IN)?;
+        let services: Arc<[Service]> = places.iter().map(|place| place.service).collect();
         Ok(Self {
             poll,
             stop: stop.clone(),
             listeners: Vec::new(),
-            connections: Connections::new(options.request_bytes, options.response_bytes),
-            datagrams: Datagrams::new(options.response_bytes),
-            counters: (0..ports).map(|_| Counters::default()).collect(),
+            has_http: services.iter().any(|service| matches!(service, Service::Http { .. })),
+            services,
+            connections: Connections::new(),
+            queue: Vec::new(),
+            datagrams: Datagrams::new(),
+            tally: Arc::new(Tally::new(places.len())),
+            timeout: u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX),
+            swept_at: 0,
+            cpu_read_at: 0,
             spare: spare(stop),
         })
     }
 
-    pub(super) fn counters(&self) -> Arc<[Counters]> {
-        Arc::clone(&self.counters)
+    pub(super) fn tally(&self) -> Arc<Tally> {
+        Arc::clone(&self.tally)
     }
 
     /// Serves what comes to `socket`, at the server's address of that number.
@@ -85,14 +109,22 @@ impl Worker {
         Ok(())
     }
 
-    /// Serves until it is to end; the CPU time of the thread.
-    pub(super) fn run(mut self) -> io::Result<Duration> {
+    /// Serves until it is to end.
+    pub(super) fn run(mut self) -> io::Result<()> {
         let mut events = poll::no_events();
         let mut give_up_at: Option<Instant> = None;
         loop {
-            let count = self.poll.wait(&mut events, give_up_at.map(|_| QUIET))?;
-            if give_up_at.is_some_and(|at| count == 0 || Instant::now() >= at) {
-                return Ok(socket::thread_cpu());
+            self.note_time();
+            let longest = match give_up_at {
+                _ if !self.queue.is_empty() => Some(Duration::ZERO),
+                Some(_) => Some(QUIET),
+                None => self.has_http.then_some(SWEEP),
+            };
+            let count = self.poll.wait(&mut events, longest)?;
+            let is_quiet = count == 0 && self.queue.is_empty();
+            if give_up_at.is_some_and(|at| is_quiet || Instant::now() >= at) {
+                self.tally.cpu_ns.set(nanoseconds(socket::thread_cpu()));
+                return Ok(());
             }
             for event in &events[..count] {
                 match poll::read(event) {
@@ -101,10 +133,35 @@ impl Worker {
                         give_up_at = Some(Instant::now() + SETTLING_MAX);
                     }
                     (Token::Listener(nth), _) => self.come(position(nth)),
-                    // No slot is taken anew while an event of who had it before is in `events`:
-                    // each connection has one event there, and is closed by nothing else.
-                    (Token::Slot(slot), _) => self.serve(slot),
+                    // There are none here.
+                    (Token::Gate, _) => {}
+                    // An event of a connection that is gone since is at worst one for who has its
+                    // slot now, who then finds nothing to read.
+                    (Token::Slot(slot), happened) => self.serve(slot, happened),
                 }
+            }
+            for slot in std::mem::take(&mut self.queue) {
+                self.connections.dequeue(slot);
+                self.serve(slot, EventFlags::empty());
+            }
+        }
+    }
+
+    /// Looks at the clock, and does what is to be done from time to time.
+    fn note_time(&mut self) {
+        let now = clock_gettime(ClockId::MonotonicCoarse);
+        let seconds = u32::try_from(now.tv_sec).unwrap_or(0);
+        let nanoseconds_now = u64::from(seconds) * 1_000_000_000 + now.tv_nsec.unsigned_abs();
+        if nanoseconds_now.saturating_sub(self.cpu_read_at) >= CPU_READ_NS {
+            self.cpu_read_at = nanoseconds_now;
+            self.tally.cpu_ns.set(nanoseconds(socket::thread_cpu()));
+        }
+        if self.has_http {
+            let date = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
+            self.connections.set_time(seconds, u64::try_from(date).unwrap_or(0));
+            if seconds != self.swept_at {
+                self.swept_at = seconds;
+                self.connections.sweep(self.timeout, &self.tally.ports);
             }
         }
     }
@@ -113,8 +170,9 @@ impl Worker {
     fn come(&mut self, nth: usize) {
         let Some(listener) = self.listeners.get(nth) else { return };
         let port = listener.port;
+        let counters = &self.tally.ports[port];
         if listener.kind == SocketType::DGRAM {
-            return self.datagrams.answer(&listener.socket, &self.counters[port]);
+            return self.datagrams.answer(&listener.socket, self.services[port], counters);
         }
         for _ in 0..ACCEPTED_IN_TURN {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -124,31 +182,51 @@ impl Worker {
                 // Gone before it was accepted, or something on its way that accept(2) passes on.
                 Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => {}
                 Err(Errno::MFILE | Errno::NFILE) => return self.turn_away(nth),
-                Err(_) => return self.counters[port].errors.add(1),
+                Err(_) => return self.tally.ports[port].errors.add(1),
             }
         }
     }
 
     fn accepted(&mut self, connection: OwnedFd, port: usize) {
-        self.counters[port].accepted.add(1);
-        let slot = self.connections.insert(connection, port);
+        self.tally.ports[port].accepted.add(1);
+        let service = self.services[port];
+        let port = u32::try_from(port).unwrap_or(u32::MAX);
+        let slot = self.connections.insert(connection, port, service);
         // The request is often there already, so epoll is not asked first.
-        let goes = self.connections.serve(slot, &self.counters);
-        let Some(flags) = goes.waits_for() else { return };
+        let goes = self.connections.serve(slot, EventFlags::empty(), &self.tally.ports);
         let Some(connection) = self.connections.socket(slot) else { return };
-        if self.poll.add(connection, Token::Slot(slot), flags).is_err() {
-            self.counters[port].errors.add(1);
-            self.connections.close(slot, &self.counters);
+        if self.poll.add(connection, Token::Slot(slot), READ).is_err() {
+            self.tally.ports[position(port)].errors.add(1);
+            return self.connections.close(slot, &self.tally.ports);
         }
+        self.arrange(slot, goes);
     }
 
-    fn serve(&mut self, slot: u32) {
-        let waited = self.connections.waited_for(slot);
-        let goes: Goes = self.connections.serve(slot, &self.counters);
-        let Some(flags) = goes.waits_for().filter(|_| Some(goes) != waited) else { return };
-        let Some(connection) = self.connections.socket(slot) else { return };
-        if self.poll.change(connection, Token::Slot(slot), flags).is_err() {
-            self.connections.close(slot, &self.counters);
+    fn serve(&mut self, slot: u32, happened: EventFlags) {
+        let goes = self.connections.serve(slot, happened, &self.tally.ports);
+        self.arrange(slot, goes);
+    }
+
+    /// Sees to it that the connection goes on. It is watched by edges: epoll is told once, and
+    /// again only if the other end reads slower than it is answered.
+    fn arrange(&mut self, slot: u32, goes: Goes) {
+        match goes {
+            Goes::Reading | Goes::Ended => {}
+            Goes::Again => {
+                if self.connections.enqueue(slot) {
+                    self.queue.push(slot);
+                }
+            }
+            Goes::Writing => {
+                if !self.connections.arm_to_write(slot) {
+                    return;
+                }
+                let Some(connection) = self.connections.socket(slot) else { return };
+                let flags = READ | EventFlags::OUT;
+                if self.poll.change(connection, Token::Slot(slot), flags).is_err() {
+                    self.connections.close(slot, &self.tally.ports);
+                }
+            }
         }
     }
 
@@ -157,7 +235,7 @@ impl Worker {
         let Listener { ref socket, port, .. } = self.listeners[nth];
         drop(self.spare.take());
         if accept_with(socket, SocketFlags::CLOEXEC).is_ok() {
-            let counters = &self.counters[port];
+            let counters = &self.tally.ports[port];
             counters.accepted.add(1);
             counters.turned_away.add(1);
             counters.closed.add(1);
@@ -166,6 +244,12 @@ impl Worker {
     }
 }
 
+const READ: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+
 fn spare(of: &Stop) -> Option<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(of, 0).ok()
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -13,25 +13,6 @@ fn svg(results: &Results, plots: &[Plot]) -> String {
 }
 
 #[test]
-fn scales_have_zero_and_all_values_in_easy_steps() {
-    let scale = Scale::of([3.0, 47.0].into_iter());
-    assert_eq!((scale.low, scale.high, scale.step), (0.0, 50.0, 10.0));
-    assert_eq!(scale.marks().count(), 6);
-    let below = Scale::of([-0.3, 0.1].into_iter());
-    assert!(below.low <= -0.3 && below.high >= 0.1, "{below:?}");
-    assert!(below.at(0.0) > 0.0 && below.at(0.0) < 1.0);
-    assert!(Scale::of([0.0].into_iter()).at(0.0).is_finite());
-}
-
-#[test]
-fn numbers_on_a_scale_have_the_digits_of_its_steps() {
-    assert_eq!(plain(35_000.0, 5_000.0), "35,000");
-    assert_eq!(plain(-2.0, 1.0), "-2");
-    assert_eq!(plain(0.5, 0.5), "0.5");
-    assert_eq!(plain(1e-17, 0.05), "0.00");
-}
-
-#[test]
 fn points_have_their_ends() {
     let results = fixture::with_differences();
     let found = lines(&results, &PLOT);

@@ -1,6 +1,7 @@
 //! Numbers as people read them.
 
 /// A time in microseconds, with three digits or so: `850 µs`, `12.3 ms`, `1.23 s`.
+#[must_use]
 pub fn time(micros: u64) -> String {
     match micros {
         0..1_000 => format!("{micros} µs"),
@@ -13,11 +14,13 @@ pub fn time(micros: u64) -> String {
 }
 
 /// A size in KiB as MiB with one decimal.
+#[must_use]
 pub fn mib(kib: u64) -> String {
     tenths(kib, 1_024, 1, "MiB")
 }
 
 /// Digits in groups of three.
+#[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
@@ -32,6 +35,7 @@ pub fn grouped(number: u64) -> String {
 
 /// A number of `unit`: microseconds as a time, whole numbers as they are, two decimals of others
 /// unless they are large.
+#[must_use]
 pub fn number(value: f64, unit: &str) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
     let rounded = value.round().max(0.0) as u64;
@@ -44,6 +48,7 @@ pub fn number(value: f64, unit: &str) -> String {
 }
 
 /// A factor, with three digits or so: `0.04×`, `3.1×`, `38×`.
+#[must_use]
 pub fn factor(ratio: f64) -> String {
     match ratio {
         ..0.995 => format!("{ratio:.2}×"),

@@ -1,0 +1,105 @@
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+};
+
+use super::*;
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// Connections of which the first is served so, its other end, and its counters.
+fn connection(service: Service) -> (Connections, UnixStream, [Counters; 1]) {
+    let (mine, theirs) = UnixStream::pair().unwrap();
+    mine.set_nonblocking(true).unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let mut connections = Connections::new();
+    assert_eq!(connections.insert(mine.into(), 0, service), 0);
+    (connections, theirs, Default::default())
+}
+
+/// How many bytes there are to be read.
+fn read_all(mut stream: &UnixStream) -> usize {
+    let (mut all, mut buffer) = (0, [0; 4096]);
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        all += count;
+    }
+    all
+}
+
+#[test]
+fn a_request_allocates_nothing() {
+    let fixed = Service::RequestResponse { request_bytes: 27, response_bytes: 64 };
+    for service in [Service::Echo, Service::Sink, fixed, Service::Http { body_bytes: 64 }] {
+        let (mut connections, mut theirs, counters) = connection(service);
+        let count = allocation_counter::measure(|| {
+            for _ in 0..100 {
+                theirs.write_all(GET).unwrap();
+                let goes = connections.serve(0, EventFlags::IN, &counters);
+                assert_eq!(goes, Goes::Reading);
+                read_all(&theirs);
+            }
+        });
+        assert_eq!(count.count_total, 0, "{service}");
+        assert_eq!(counters[0].read().bytes_received, 100 * GET.len() as u64);
+    }
+}
+
+#[test]
+fn who_does_not_read_is_neither_read_nor_kept_in_memory() {
+    for service in [Service::Echo, Service::Http { body_bytes: 3_000 }] {
+        let (mut connections, mut theirs, counters) = connection(service);
+        let mut goes = Goes::Reading;
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            match theirs.write(GET) {
+                Ok(count) => sent += count,
+                Err(_) if goes == Goes::Writing => break,
+                Err(_) => {}
+            }
+            goes = connections.serve(0, EventFlags::IN, &counters);
+        }
+        assert_eq!(goes, Goes::Writing, "{service}");
+        assert!(connections.held <= PIECE && connections.held > 0, "{}", connections.held);
+        // Once it reads, everything is answered after all.
+        let mut read = 0;
+        while goes != Goes::Reading || counters[0].read().bytes_received < sent as u64 {
+            read += read_all(&theirs);
+            goes = connections.serve(0, EventFlags::OUT, &counters);
+        }
+        read += read_all(&theirs);
+        assert_eq!((connections.held, read as u64), (0, counters[0].read().bytes_sent));
+        match service {
+            Service::Echo => assert_eq!(read, sent),
+            _ => assert_eq!(counters[0].read().requests, (sent / GET.len()) as u64),
+        }
+    }
+}
+
+#[test]
+fn only_what_keeps_http_waiting_is_given_up() {
+    let (mut connections, mut theirs, counters) = connection(Service::Http { body_bytes: 1 });
+    let mut say = |connections: &mut Connections, bytes: &[u8], now| {
+        connections.set_time(now, 0);
+        theirs.write_all(bytes).unwrap();
+        let goes = connections.serve(0, EventFlags::IN, &counters);
+        connections.sweep(10, &counters);
+        (goes, counters[0].read().timed_out)
+    };
+    let going = (Goes::Reading, 0);
+    // Idle as long as it likes, before and between requests.
+    assert_eq!(say(&mut connections, b"", 5), going);
+    assert_eq!(say(&mut connections, GET, 1_000), going);
+    // A body may take long, as long as some of it comes.
+    assert_eq!(
+        say(&mut connections, b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n", 2_000),
+        going
+    );
+    assert_eq!(say(&mut connections, b"x", 2_009), going);
+    assert_eq!(say(&mut connections, b"x1234567", 2_018), going);
+    assert_eq!(say(&mut connections, b"9", 2_027), going);
+    // A head may not.
+    assert_eq!(say(&mut connections, b"GET / HTTP/1.1\r\n", 3_000), going);
+    assert_eq!(say(&mut connections, b"Host:", 3_009), going);
+    assert_eq!(say(&mut connections, b" a", 3_010), (Goes::Reading, 1));
+    assert_eq!((counters[0].read().closed, counters[0].read().requests), (1, 2));
+}
