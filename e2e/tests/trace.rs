@@ -168,12 +168,15 @@ for number in range(int(sys.argv[3])):
     client.recv(100)
 "#;
 
+/// Where UDP is seen on kernels that refuse better.
+const FORCED: [(&str, &str); 1] = [("bundle", "cgroup_skb")];
+
 #[test]
 fn datagrams_are_counted_exactly_by_every_method() {
-    for method in COUNTING {
+    for (method, attach) in COUNTING.map(|method| (method, "auto")).into_iter().chain(FORCED) {
         let world = World::new();
         let arguments = ["127.0.0.1", &PORT.to_string(), "20"];
-        let mut trace = trace(&world, &["--method", method, "--udp"]);
+        let mut trace = trace(&world, &["--method", method, "--udp", "--udp-attach", attach]);
         world.host.succeed(python(DATAGRAMS, &arguments));
         trace.wait_for("all datagrams", |trace| {
             let edges = told(&trace.stdout(), &[&world.host]);
@@ -200,6 +203,11 @@ fn datagrams_are_counted_exactly_by_every_method() {
             assert_eq!(sum(&edges, field), expected, "{field} by {method}: {edges:#?}");
         }
         assert!(edges.iter().all(|edge| edge["network_transport"] == "udp"), "{edges:#?}");
+        // The better way, or why not.
+        let is_refused = ended.stderr.contains("UDP not attached by fentry: ");
+        let at = if is_refused || attach != "auto" { "cgroup_skb" } else { "fentry" };
+        assert!(ended.stderr.contains(&format!("; UDP by {at})")), "{ended}");
+        assert!(summaries(&ended.stdout).iter().all(|it| it["udp_attach"] == at), "{ended}");
     }
     // Without UDP there is none of it, and TCP as before.
     let world = World::new();
@@ -212,6 +220,8 @@ fn datagrams_are_counted_exactly_by_every_method() {
         (sum(&told(&trace.stdout(), &[&world.host]), "/active/closed") >= 1).then_some(())
     });
     assert!(!trace.stdout().contains("\"udp\""), "{}", trace.stdout());
+    assert!(trace.stdout().contains("\"udp_attach\":null"), "{}", trace.stdout());
+    assert!(trace.stderr().contains("; without UDP)"), "{}", trace.stderr());
     trace.stop();
 }
 
@@ -446,7 +456,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         (&["--duration", "0s"], &["--duration", "longer than 0s"]),
         (&["--once", "--count", "2"], &["--once", "--count"]),
         (&["--method", "ebpf"], &["bundle, aggregate, stream, snapshot"]),
-        (&["--method", "snapshot", "--attach", "kprobe"], &["--attach is for the methods"]),
+        (&["--method", "snapshot", "--attach", "kprobe"], &["are for the methods that trace"]),
         (&["--method", "snapshot", "--failed"], &["--failed needs a method that traces"]),
         (&["--port", "0x50"], &["--port"]),
     ] {

@@ -152,9 +152,10 @@ fn sockets_for_both_ip_versions() {
     });
 }
 
-/// A random number of 32 bits (`SKF_AD_OFF + SKF_AD_RANDOM` of linux/filter.h); up to a twentieth
-/// of all of them means `TC_ACT_SHOT`, which is 2, others `TC_ACT_OK`, which is 0.
-const LOSS: &str = "4,32 0 0 4294963256,37 1 0 214748364,6 0 0 2,6 0 0 0";
+/// Passes ARP (or connections would fail for want of a neighbour). Else a random number of 32 bits
+/// (`SKF_AD_OFF + SKF_AD_RANDOM` of linux/filter.h); up to a twentieth of all of them means
+/// `TC_ACT_SHOT`, which is 2, others `TC_ACT_OK`, which is 0.
+const LOSS: &str = "6,40 0 0 12,21 3 0 2054,32 0 0 4294963256,37 1 0 214748364,6 0 0 2,6 0 0 0";
 
 /// `ingress` loses on the way; `egress` before it, and TCP is told.
 fn lose_packets(place: &Place, way: &str) {
@@ -204,8 +205,9 @@ fn over_lossy_links(way: &str, is_plausible: fn(&Totals) -> bool) {
                 let all: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(one)).collect();
                 all.into_iter().map(|one| one.join().expect("it ends")).collect::<Vec<_>>()
             });
-            let accepted: Vec<_> =
-                (0..CONNECTIONS).map(|_| listener.accept().expect("it comes")).collect();
+            listener.set_nonblocking(true).expect("it can");
+            let accept = |_| portolan_e2e::wait_for("a connection", || listener.accept().ok());
+            let accepted: Vec<_> = (0..CONNECTIONS).map(accept).collect();
             let mut clients = clients.join().expect("they end");
             let mut working: Vec<_> = accepted
                 .into_iter()

@@ -9,7 +9,8 @@
 #include <bpf/bpf_helpers.h>
 
 #include "change.h"
-#include "datagram.h"
+#include "datagram_cgroup.h"
+#include "datagram_entry.h"
 #include "existing.h"
 #include "walk.h"
 

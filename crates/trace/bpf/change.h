@@ -201,6 +201,8 @@ static __always_inline int changed(struct sock *sk, int before, int now)
 	case TCP_SYN_RECV:
 		if (before == TCP_SYN_SENT)
 			crossing(sk);
+		else
+			pull((__u64)sk);
 		break;
 	case TCP_FIN_WAIT1:
 	case TCP_LAST_ACK:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
  *
- * UDP has no connections and no counters: each datagram is looked at, where it leaves a socket of
- * the control groups and where it comes to one (kernel/bpf/cgroup.c), and let pass.
+ * UDP has no connections and no counters: each datagram is looked at, where it leaves a socket and
+ * where it comes to one. This is what there is to do then, whoever saw it: datagram_entry.h or
+ * datagram_cgroup.h.
  */
 #ifndef PORTOLAN_DATAGRAM_H
 #define PORTOLAN_DATAGRAM_H
@@ -79,93 +80,60 @@ static __always_inline void copy_address(__be32 *into, const __be32 *from)
 	into[3] = from[3];
 }
 
-static __always_inline int passes(struct __sk_buff *skb, struct edge *edge, struct udp *udp,
-				  __u32 headers, int is_sent)
-{
-	__u32 datagrams = skb->gso_segs ? skb->gso_segs : 1, bytes = skb->len - headers;
-	__u16 local = __builtin_bswap16(is_sent ? udp->source : udp->destination);
-	__u16 remote = __builtin_bswap16(is_sent ? udp->destination : udp->source);
-	struct datagram_socket *known;
-	struct totals more = {};
-	struct bpf_sock *sk = skb->sk;
+/* What passed at once: several datagrams where they are still to be cut (GSO), or have been joined
+ * (GRO). */
+struct passed {
+	__u32 bytes; /* of payload */
+	__u32 datagrams;
+	__u16 local; /* port */
+	__u16 remote;
+	__u8 is_sent;
+	__u8 is_connected;
+};
 
-	if (!sk)
-		return 1;
-	sk = bpf_sk_fullsock(sk);
-	/* A raw socket sees what others have sent and got as well. */
-	if (!sk || sk->type != SOCK_DGRAM || sk->protocol != IPPROTO_UDP)
-		return 1;
-	known = bpf_sk_storage_get(&datagram_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!known) {
-		LOSE(not_counted);
-		return 1;
-	}
-	if (!known->learned) {
-		known->address = (__u64)sk;
+static __always_inline void read_v4_addresses(struct edge *edge, const struct ipv4 *ip, int is_sent)
+{
+	read_v4(is_sent ? edge->local : edge->remote, ip->source);
+	read_v4(is_sent ? edge->remote : edge->local, ip->destination);
+}
+
+static __always_inline void read_v6_addresses(struct edge *edge, const struct ipv6 *ip, int is_sent)
+{
+	copy_address(is_sent ? edge->local : edge->remote, ip->source);
+	copy_address(is_sent ? edge->remote : edge->local, ip->destination);
+}
+
+static __always_inline void read_ports(struct passed *it, const struct udp *udp, int is_sent)
+{
+	it->local = __builtin_bswap16(is_sent ? udp->source : udp->destination);
+	it->remote = __builtin_bswap16(is_sent ? udp->destination : udp->source);
+	it->is_sent = is_sent;
+}
+
+/* `known` is of its socket, whose address is there; `edge` has the addresses. */
+static __always_inline void passes(struct datagram_socket *known, struct edge *edge,
+				   const struct passed *it)
+{
+	struct totals more = {};
+
+	if (!known->learned)
 		learn_socket(known);
-	}
-	learn_owner(known, is_sent);
+	learn_owner(known, it->is_sent);
 	((__u64 *)edge->name)[0] = ((__u64 *)known->name)[0];
 	((__u64 *)edge->name)[1] = ((__u64 *)known->name)[1];
 	edge->cgroup = known->cgroup;
 	edge->netns = known->netns;
 	edge->transport = IPPROTO_UDP;
-	decide_side(edge, known, local, remote, sk->dst_port != 0, is_sent);
-	if (is_sent) {
-		more.sent = bytes;
-		more.datagrams_sent = datagrams;
+	decide_side(edge, known, it->local, it->remote, it->is_connected, it->is_sent);
+	if (it->is_sent) {
+		more.sent = it->bytes;
+		more.datagrams_sent = it->datagrams;
 	} else {
-		more.received = bytes;
-		more.datagrams_received = datagrams;
+		more.received = it->bytes;
+		more.datagrams_received = it->datagrams;
 	}
 	more.pid = known->pid;
 	count(edge, &more);
-	return 1;
-}
-
-static __always_inline int datagram(struct __sk_buff *skb, int is_sent)
-{
-	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	struct edge edge = {};
-	struct udp *udp;
-
-	if (skb->protocol == __builtin_bswap16(ETHERTYPE_IPV4)) {
-		struct ipv4 *ip = data;
-
-		if (data + IPV4_BYTES > end || ip->protocol != IPPROTO_UDP)
-			return 1;
-		/* The datagram's header is in its first fragment, and is whole before it is cut. */
-		if ((ip->version_and_length & 15) < 5 || ip->fragment & __builtin_bswap16(0x1fff))
-			return 1;
-		udp = data + (ip->version_and_length & 15) * 4;
-		read_v4(is_sent ? edge.local : edge.remote, ip->source);
-		read_v4(is_sent ? edge.remote : edge.local, ip->destination);
-	} else if (skb->protocol == __builtin_bswap16(ETHERTYPE_IPV6)) {
-		struct ipv6 *ip = data;
-
-		if (data + IPV6_BYTES > end || ip->next != IPPROTO_UDP)
-			return 1;
-		udp = data + IPV6_BYTES;
-		copy_address(is_sent ? edge.local : edge.remote, ip->source);
-		copy_address(is_sent ? edge.remote : edge.local, ip->destination);
-	} else {
-		return 1;
-	}
-	if ((void *)(udp + 1) > end)
-		return 1;
-	return passes(skb, &edge, udp, (void *)udp - data + UDP_BYTES, is_sent);
-}
-
-SEC("cgroup_skb/egress")
-int datagram_leaves(struct __sk_buff *skb)
-{
-	return datagram(skb, 1);
-}
-
-SEC("cgroup_skb/ingress")
-int datagram_comes(struct __sk_buff *skb)
-{
-	return datagram(skb, 0);
 }
 
 #endif

@@ -179,6 +179,16 @@ struct bpf_iter__task_file {
 
 struct sk_buff {
 	struct sock *sk;
+	__u32 len;
+	__u16 transport_header; /* from head on, as the next two */
+	__u16 network_header;
+	__u32 end; /* of the room for data, where struct skb_shared_info begins */
+	unsigned char *head;
+	unsigned char *data;
+};
+
+struct skb_shared_info {
+	__u16 gso_size;
 };
 
 #pragma clang attribute pop

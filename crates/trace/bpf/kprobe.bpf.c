@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (Apache-2.0 OR MIT) OR GPL-2.0-only
 /*
- * Traces by breakpoints in the kernel's functions, where nothing better is possible. Pointers are
- * not trusted there, so each field is read by a call.
+ * Traces TCP by breakpoints in the kernel's functions, where nothing better is possible. Pointers
+ * are not trusted there, so each field is read by a call.
  */
 #include "kernel.h"
 
@@ -10,7 +10,8 @@
 
 #define BY_PROBE_READ
 #include "change.h"
-#include "datagram.h"
+#include "datagram_cgroup.h"
+#include "datagram_entry.h"
 #include "existing.h"
 #include "walk.h"
 

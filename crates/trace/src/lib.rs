@@ -10,14 +10,16 @@
 //! What could not be counted is counted: [`Losses`], and a row for all edges that found no room.
 //!
 //! Read in this order: `method.rs`, `reading.rs`, `edge.rs`, `losses.rs`, `cgroups.rs`,
-//! `object.rs`, `maps.rs`, `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of
-//! the programs:
+//! `datagrams.rs`, `object.rs`, `maps.rs`, `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`,
+//! `error.rs`; of the programs:
 //! `bpf/edge.h`, `bpf/count.h`, `bpf/connection.h`, `bpf/socket.h`, `bpf/listen.h`,
-//! `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/walk.h`, `bpf/existing.h`.
+//! `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/datagram_entry.h`,
+//! `bpf/datagram_cgroup.h`, `bpf/walk.h`, `bpf/existing.h`.
 
 #![forbid(unsafe_code)]
 
 mod cgroups;
+mod datagrams;
 mod edge;
 mod error;
 mod existing;
@@ -32,6 +34,6 @@ mod tracer;
 
 pub use error::Error;
 pub use losses::Losses;
-pub use method::{Attach, MethodName, TraceOptions};
+pub use method::{Attach, MethodName, TraceOptions, UdpAttach};
 pub use reading::Reading;
 pub use tracer::Tracer;

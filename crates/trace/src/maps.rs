@@ -176,14 +176,20 @@ pub fn losses(loaded: &Loaded) -> Result<Losses, Error> {
     let failed = |error| refused("read the map losses".to_owned(), error);
     let bytes = map(&loaded.object, "losses").lookup(&[0; 4], MapFlags::ANY).map_err(failed)?;
     let mut losses = Losses::read(&bytes.unwrap_or_default());
+    let datagrams = loaded.datagrams().map(|name| missed(&loaded.object, name));
+    losses.missed = missed_states(loaded)? + datagrams.sum::<Result<u64, Error>>()?;
+    Ok(losses)
+}
+
+/// Changes of a connection's state that no program was run for.
+pub fn missed_states(loaded: &Loaded) -> Result<u64, Error> {
     // What interrupts the first program is the second one's; what neither is run for is lost.
     let missed = loaded.attached().map(|name| missed(&loaded.object, name));
-    losses.missed = if loaded.is_doubled() {
-        missed.reduce(|one, other| Ok(one?.min(other?))).unwrap_or(Ok(0))?
+    if loaded.is_doubled() {
+        missed.reduce(|one, other| Ok(one?.min(other?))).unwrap_or(Ok(0))
     } else {
-        missed.sum::<Result<u64, Error>>()?
-    };
-    Ok(losses)
+        missed.sum()
+    }
 }
 
 /// `recursion_misses` (`bpf_prog_show_fdinfo` of kernel/bpf/syscall.c).

@@ -87,6 +87,38 @@ impl fmt::Display for Attach {
     }
 }
 
+/// Where in the kernel UDP is seen, wherever TCP is. Breakpoints are not among it: their programs
+/// cannot keep anything with a socket, and are not run while another one's is, of whatever kind
+/// (`bpf_prog_active` of kernel/trace/bpf_trace.c), which kernels before 6.7 do not even count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UdpAttach {
+    /// The entries of functions that no segment of a TCP connection passes, through trampolines.
+    /// Kernels that are locked down refuse it, and those without IPv6 have not all of them.
+    Fentry,
+    /// The root control group, which each segment of TCP passes as well.
+    CgroupSkb,
+}
+
+impl UdpAttach {
+    /// All, the best first.
+    pub const ALL: [Self; 2] = [Self::Fentry, Self::CgroupSkb];
+
+    /// One word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fentry => "fentry",
+            Self::CgroupSkb => "cgroup_skb",
+        }
+    }
+}
+
+impl fmt::Display for UdpAttach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// What to trace, and within which bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceOptions {
@@ -102,8 +134,10 @@ pub struct TraceOptions {
     pub connections: u32,
     /// So many bytes of events wait for user space, with the method `stream`.
     pub queue_bytes: u32,
-    /// Whether UDP is traced: a program runs for each datagram, and looks at each TCP segment.
+    /// Whether UDP is traced: a program runs for each datagram.
     pub udp: bool,
+    /// Where UDP is seen; in the best way that works, or not at all, where `None`.
+    pub udp_attach: Option<UdpAttach>,
     /// The ephemeral ports of the host, both ends included: by them the side of UDP is guessed.
     pub ephemeral: (u16, u16),
 }
@@ -117,6 +151,7 @@ impl Default for TraceOptions {
             connections: 16_384,
             queue_bytes: 16 << 20,
             udp: true,
+            udp_attach: None,
             ephemeral: (32_768, 60_999),
         }
     }

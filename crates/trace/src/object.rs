@@ -2,9 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
     io,
-    os::fd::AsRawFd,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -13,7 +11,7 @@ use libbpf_rs::{
     set_print,
 };
 
-use crate::{Attach, Error, TraceOptions, cgroups};
+use crate::{Attach, Error, TraceOptions, UdpAttach, datagrams};
 
 static BTF_OBJECT: &[u8] = include_bytes!("../bpf/btf.bpf.o");
 static KPROBE_OBJECT: &[u8] = include_bytes!("../bpf/kprobe.bpf.o");
@@ -31,8 +29,10 @@ static LOADING: Mutex<()> = Mutex::new(());
 pub struct Loaded {
     pub object: Object,
     pub attach: Attach,
-    /// Why UDP is not traced, where it was asked for.
-    pub without_udp: Option<Error>,
+    /// Where UDP is seen, if it is.
+    pub udp: Option<UdpAttach>,
+    /// Why better ways to see UDP were passed over; all, where none works.
+    pub udp_passed_over: Vec<(UdpAttach, Error)>,
     /// Places for connections.
     pub places: u32,
     links: Vec<Link>,
@@ -57,22 +57,44 @@ fn second(attach: Attach) -> Option<&'static str> {
 /// Those that user space runs.
 const ON_DEMAND: [&str; 5] = ["existing", "owners", "walk", "finish", "get_ready"];
 
-/// Those that see datagrams, in the order of leaving and coming.
-const DATAGRAMS: [&str; 2] = ["datagram_leaves", "datagram_comes"];
-
 /// Loads the programs for one way to attach, and attaches them. From then on the kernel counts.
 pub fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
-    let (object, refused_udp) = load_most(attach, options)?;
-    let links = attached(attach).iter().map(|name| attach_program(&object, name));
-    let mut links: Vec<Link> = links.collect::<Result<_, _>>()?;
-    let datagrams = match refused_udp {
-        Some(error) => Err(error),
-        None if options.udp => attach_datagrams(&object),
-        None => Ok(Vec::new()),
-    };
-    let without_udp = datagrams.map(|more| links.extend(more)).err();
+    let (object, udp) = load_with_datagrams(attach, options)?;
+    let states = attached(attach).iter().map(|name| attach_program(&object, name));
+    let links = states.chain(udp.links.into_iter().map(Ok)).collect::<Result<_, _>>()?;
     let places = 1 << places_bits(options);
-    Ok(Loaded { object, attach, without_udp, places, links, is_doubled: false })
+    let (udp, udp_passed_over) = (udp.attach, udp.passed_over);
+    Ok(Loaded { object, attach, udp, udp_passed_over, places, links, is_doubled: false })
+}
+
+/// How UDP is seen.
+#[derive(Default)]
+struct Udp {
+    attach: Option<UdpAttach>,
+    links: Vec<Link>,
+    passed_over: Vec<(UdpAttach, Error)>,
+}
+
+/// Loads the programs, with those for UDP in the first way that the kernel takes, attached already.
+/// A kernel may be locked down, and may have been built without programs for control groups.
+fn load_with_datagrams(attach: Attach, options: &TraceOptions) -> Result<(Object, Udp), Error> {
+    let load = |way| {
+        let object = load_object(attach, options, Some(way))?;
+        let links = datagrams::attach(&object, way)?;
+        Ok((object, Udp { attach: Some(way), links, passed_over: Vec::new() }))
+    };
+    if let Some(way) = options.udp_attach.filter(|_| options.udp) {
+        return load(way);
+    }
+    let mut passed_over = Vec::new();
+    for way in UdpAttach::ALL.into_iter().filter(|_| options.udp) {
+        match load(way) {
+            Ok((object, udp)) => return Ok((object, Udp { passed_over, ..udp })),
+            Err(error) => passed_over.push((way, error)),
+        }
+    }
+    // Where that fails too, UDP was not the reason.
+    Ok((load_object(attach, options, None)?, Udp { passed_over, ..Udp::default() }))
 }
 
 impl Loaded {
@@ -80,6 +102,16 @@ impl Loaded {
     pub fn attached(&self) -> impl Iterator<Item = &'static str> {
         let second = second(self.attach).filter(|_| self.is_doubled);
         attached(self.attach).iter().copied().chain(second)
+    }
+
+    /// The programs that see datagrams.
+    pub fn datagrams(&self) -> impl Iterator<Item = &'static str> {
+        self.udp.into_iter().flat_map(datagrams::programs).copied()
+    }
+
+    /// Why UDP is not traced, where it was asked for.
+    pub fn without_udp(&self) -> Option<&Error> {
+        self.udp_passed_over.last().map(|(_, error)| error).filter(|_| self.udp.is_none())
     }
 
     /// Attaches the second program, if that is not done yet. Each event costs more from then on.
@@ -98,45 +130,16 @@ impl Loaded {
 }
 
 /// Attaches a program where its section says.
-fn attach_program(object: &Object, name: &str) -> Result<Link, Error> {
+pub fn attach_program(object: &Object, name: &str) -> Result<Link, Error> {
     let link = program(object, name).attach();
     link.map_err(|error| refused(format!("attach {name}"), error))
 }
 
-/// Attaches to the root of the control groups, which all sockets are below.
-fn attach_datagrams(object: &Object) -> Result<Vec<Link>, Error> {
-    let what = "find the unified hierarchy of control groups";
-    let place = "/proc/mounts";
-    let not_found = || io::Error::new(io::ErrorKind::NotFound, "no cgroup2 is mounted");
-    let root = cgroups::root().ok_or_else(|| Error::system(what, place)(not_found()))?;
-    // The root of a control group's namespace looks like one, and is not above all sockets.
-    if !cgroups::is_whole(&root) {
-        let hidden = "only a part of it is visible: this runs in a container";
-        let refused = io::Error::new(io::ErrorKind::NotFound, hidden);
-        return Err(Error::system(what, root.display().to_string())(refused));
-    }
-    let file = File::open(&root).map_err(Error::system(what, root.display().to_string()))?;
-    let attach = |name: &&str| {
-        let link = program(object, name).attach_cgroup(file.as_raw_fd());
-        link.map_err(|error| refused(format!("attach {name}"), error))
-    };
-    DATAGRAMS.iter().map(attach).collect()
-}
-
-/// Loads the programs; those for UDP only if the kernel takes them, else with the reason. A kernel
-/// may have been built without programs for control groups.
-fn load_most(attach: Attach, options: &TraceOptions) -> Result<(Object, Option<Error>), Error> {
-    match load_object(attach, options) {
-        Err(error) if options.udp => {
-            let without = TraceOptions { udp: false, ..*options };
-            // Where that fails too, UDP was not the reason.
-            Ok((load_object(attach, &without)?, Some(error)))
-        }
-        loaded => Ok((loaded?, None)),
-    }
-}
-
-fn load_object(attach: Attach, options: &TraceOptions) -> Result<Object, Error> {
+fn load_object(
+    attach: Attach,
+    options: &TraceOptions,
+    udp: Option<UdpAttach>,
+) -> Result<Object, Error> {
     let _alone = lock(&LOADING);
     lock(&SAID).clear();
     // It would write its diagnosis to stderr.
@@ -144,7 +147,7 @@ fn load_object(attach: Attach, options: &TraceOptions) -> Result<Object, Error> 
     let bytes = if attach == Attach::Kprobe { KPROBE_OBJECT } else { BTF_OBJECT };
     let load = || {
         let mut opened = ObjectBuilder::default().open_memory(bytes)?;
-        prepare(&mut opened, attach, options)?;
+        prepare(&mut opened, attach, options, udp)?;
         opened.load()
     };
     let loaded = load();
@@ -159,13 +162,14 @@ fn prepare(
     opened: &mut OpenObject,
     attach: Attach,
     options: &TraceOptions,
+    udp: Option<UdpAttach>,
 ) -> libbpf_rs::Result<()> {
     for mut program in opened.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
         let wanted = attached(attach).contains(&&*name)
             || second(attach) == Some(&*name)
             || ON_DEMAND.contains(&&*name)
-            || options.udp && DATAGRAMS.contains(&&*name);
+            || udp.is_some_and(|way| datagrams::programs(way).contains(&&*name));
         program.set_autoload(wanted);
     }
     let places_bits = places_bits(options);

@@ -14,7 +14,7 @@ use portolan_sys::{
 };
 
 use crate::{
-    Attach, Error, Losses, Reading, TraceOptions,
+    Attach, Error, Losses, Reading, TraceOptions, UdpAttach,
     edge::{Counted, Edge, Name, Side},
     existing,
     listeners::Listeners,
@@ -63,7 +63,7 @@ impl Tracer {
     ///
     /// # Errors
     /// [`Error::Privilege`], [`Error::NoBtf`]; [`Error::NoWay`], with the reason for each, or the
-    /// reason for the one that was asked for; others when the host cannot be read.
+    /// reason for the one that was asked for, of UDP too; others when the host cannot be read.
     pub fn open(options: TraceOptions) -> Result<Self, Error> {
         check_host()?;
         let (loaded, passed_over) = load_best(&options)?;
@@ -105,11 +105,23 @@ impl Tracer {
         &self.passed_over
     }
 
-    /// Why UDP is not traced, where it was asked for: the unified hierarchy of control groups is
-    /// missing, or the kernel refuses.
+    /// Where UDP is seen; `None` where it is not traced.
+    #[must_use]
+    pub fn udp_attach(&self) -> Option<UdpAttach> {
+        self.loaded.udp
+    }
+
+    /// Why better ways to see UDP were passed over; all of them, where none works.
+    #[must_use]
+    pub fn udp_passed_over(&self) -> &[(UdpAttach, Error)] {
+        &self.loaded.udp_passed_over
+    }
+
+    /// Why UDP is not traced, where it was asked for: the kernel refuses, or the unified hierarchy
+    /// of control groups is missing.
     #[must_use]
     pub fn without_udp(&self) -> Option<&Error> {
-        self.loaded.without_udp.as_ref()
+        self.loaded.without_udp()
     }
 
     /// How many network namespaces could not be entered: of connections that were up there at the
@@ -119,11 +131,15 @@ impl Tracer {
         self.hidden_namespaces
     }
 
-    /// For people: `bundle (sums per edge in the kernel, by tp_btf)`.
+    /// For people: `bundle (sums per edge in the kernel, by tp_btf; UDP by fentry)`.
     #[must_use]
     pub fn describe(&self) -> String {
-        let method = self.options.method;
-        format!("{method} ({}, by {})", method.describe(), self.loaded.attach)
+        let (method, attach) = (self.options.method, self.loaded.attach);
+        let udp = match self.loaded.udp {
+            Some(udp) => format!("UDP by {udp}"),
+            None => "without UDP".to_owned(),
+        };
+        format!("{method} ({}, by {attach}; {udp})", method.describe())
     }
 
     /// With the method `stream`, makes room in the queue, which must be done often: it holds
@@ -148,7 +164,7 @@ impl Tracer {
         let now = Instant::now();
         let span = now.duration_since(mem::replace(&mut self.since, now));
         let losses = lost.since(mem::replace(&mut self.lost, lost));
-        if losses.missed > 0 {
+        if losses.missed > 0 && maps::missed_states(&self.loaded).is_ok_and(|missed| missed > 0) {
             // That it cannot be attached is no worse than before.
             let _ = self.loaded.double();
         }

@@ -91,6 +91,10 @@ pub struct TraceArgs {
     #[arg(long, default_value = "auto")]
     pub attach: AttachArg,
 
+    /// Where in the kernel to see UDP, wherever TCP is seen.
+    #[arg(long, default_value = "auto", conflicts_with = "no_udp")]
+    pub udp_attach: UdpAttachArg,
+
     /// Tell so many edges apart in an interval (with the method `aggregate`, connections); what is
     /// beyond is added up in one row.
     #[arg(long, value_name = "N", default_value_t = 65_536)]
@@ -138,6 +142,29 @@ impl AttachArg {
             Self::TpBtf => Some(portolan_trace::Attach::TpBtf),
             Self::Fentry => Some(portolan_trace::Attach::Fentry),
             Self::Kprobe => Some(portolan_trace::Attach::Kprobe),
+        }
+    }
+}
+
+/// Where in the kernel to see UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UdpAttachArg {
+    /// The best that this kernel allows, or not at all.
+    Auto,
+    /// The entry of functions that only UDP passes, by trampolines.
+    Fentry,
+    /// The root control group: a program runs for each TCP segment, too.
+    #[value(name = "cgroup_skb")]
+    CgroupSkb,
+}
+
+impl UdpAttachArg {
+    /// The one asked for; `None` leaves the choice to the program.
+    pub fn attach(self) -> Option<portolan_trace::UdpAttach> {
+        match self {
+            Self::Auto => None,
+            Self::Fentry => Some(portolan_trace::UdpAttach::Fentry),
+            Self::CgroupSkb => Some(portolan_trace::UdpAttach::CgroupSkb),
         }
     }
 }

@@ -60,8 +60,12 @@ impl Config {
     /// When flags contradict each other.
     pub fn check(args: &TraceArgs) -> anyhow::Result<Self> {
         let attach = args.attach.attach();
-        if args.method == TraceMethod::Snapshot && attach.is_some() {
-            bail!("--attach is for the methods that trace, and --method snapshot does not");
+        let udp_attach = args.udp_attach.attach();
+        if args.method == TraceMethod::Snapshot && (attach.is_some() || udp_attach.is_some()) {
+            bail!(
+                "--attach and --udp-attach are for the methods that trace, and --method snapshot \
+                 does not"
+            );
         }
         if args.failed && args.method == TraceMethod::Snapshot {
             bail!(
@@ -75,6 +79,9 @@ impl Config {
             (false, false) | (true, true) => None,
         };
         let without_udp = args.no_udp || transport == Some(Transport::Tcp);
+        if without_udp && udp_attach.is_some() {
+            bail!("--udp-attach is for UDP, which --tcp leaves out");
+        }
         let scope = Scope {
             own_namespace: args.own_namespace,
             transport: if without_udp { Some(Transport::Tcp) } else { transport },
@@ -109,6 +116,7 @@ fn wanted(args: &TraceArgs, udp: bool) -> Wanted {
             attach: args.attach.attach(),
             edges_max: args.edges_max,
             udp,
+            udp_attach: args.udp_attach.attach(),
             ..watch::options()
         },
         snapshot: SnapshotOptions {

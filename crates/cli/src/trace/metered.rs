@@ -1,7 +1,7 @@
 //! A method whose readings become metrics, too.
 
 use portolan_sys::capabilities::CapabilitySet;
-use portolan_trace::Attach;
+use portolan_trace::{Attach, UdpAttach};
 
 use super::{
     pick::Scope,
@@ -53,6 +53,10 @@ impl Watch for Metered {
 
     fn attach(&self) -> Option<Attach> {
         self.watch.attach()
+    }
+
+    fn udp_attach(&self) -> Option<UdpAttach> {
+        self.watch.udp_attach()
     }
 
     fn capabilities(&self) -> CapabilitySet {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use portolan_flow::{RECORD_VERSION, Record, Totals, Traffic, TrafficRecord};
-use portolan_trace::Attach;
+use portolan_trace::{Attach, UdpAttach};
 use serde::{Serialize, Serializer};
 
 use super::{summary::Interval, watch::Watch};
@@ -14,12 +14,13 @@ use crate::print::json;
 pub struct Method {
     pub method: &'static str,
     pub attach: Option<Attach>,
+    pub udp_attach: Option<UdpAttach>,
 }
 
 impl Method {
     /// The one at work.
     pub fn of(watch: &dyn Watch) -> Self {
-        Self { method: watch.method(), attach: watch.attach() }
+        Self { method: watch.method(), attach: watch.attach(), udp_attach: watch.udp_attach() }
     }
 }
 
@@ -57,6 +58,7 @@ struct Summary<'a> {
     interval_ms: u64,
     method: &'static str,
     attach: Option<&'static str>,
+    udp_attach: Option<&'static str>,
     edges: usize,
     edges_listed: usize,
     listeners: usize,
@@ -115,6 +117,7 @@ pub fn write(interval: &Interval, method: Method, out: &mut impl Write) -> io::R
         interval_ms,
         method: method.method,
         attach: method.attach.map(Attach::name),
+        udp_attach: method.udp_attach.map(UdpAttach::name),
         edges: summary.edges,
         edges_listed: interval.flows.len(),
         listeners: summary.listeners,

@@ -8,7 +8,7 @@ use portolan_flow::{
 };
 
 use portolan_sys::capabilities::CapabilitySet;
-use portolan_trace::Attach;
+use portolan_trace::{Attach, UdpAttach};
 
 use super::{
     TraceArgs,
@@ -104,6 +104,10 @@ impl Watch for Told {
     }
 
     fn attach(&self) -> Option<Attach> {
+        None
+    }
+
+    fn udp_attach(&self) -> Option<UdpAttach> {
         None
     }
 

@@ -12,7 +12,7 @@ use portolan_sys::{
     capabilities::{self, CapabilitySet},
     limits,
 };
-use portolan_trace::{Attach, MethodName, TraceOptions, Tracer};
+use portolan_trace::{Attach, MethodName, TraceOptions, Tracer, UdpAttach};
 
 /// What it takes to load and attach the programs; nothing of it to read what they count, on a
 /// kernel of this decade.
@@ -65,7 +65,7 @@ pub trait Watch: Send {
     /// Whether [`Watch::relieve`] has to be called every [`RELIEF`].
     fn needs_relief(&self) -> bool;
 
-    /// For people: `bundle (sums per edge in the kernel, by tp_btf)`.
+    /// For people: `bundle (sums per edge in the kernel, by tp_btf; UDP by fentry)`.
     fn describe(&self) -> String;
 
     /// One word.
@@ -73,6 +73,9 @@ pub trait Watch: Send {
 
     /// Where the programs are attached, where there are any.
     fn attach(&self) -> Option<Attach>;
+
+    /// Where those for UDP are, where there are any.
+    fn udp_attach(&self) -> Option<UdpAttach>;
 
     /// Every privilege that later readings need.
     fn capabilities(&self) -> CapabilitySet;
@@ -88,6 +91,13 @@ pub struct Wanted {
     /// For the methods that trace; its method is that of `way`.
     pub trace: TraceOptions,
     pub snapshot: SnapshotOptions,
+}
+
+impl Wanted {
+    /// Whether it says where in the kernel to attach.
+    fn names_a_place(&self) -> bool {
+        self.trace.attach.is_some() || self.trace.udp_attach.is_some()
+    }
 }
 
 /// Which method.
@@ -124,7 +134,7 @@ pub fn open(wanted: &Wanted) -> anyhow::Result<(Box<dyn Watch>, Vec<String>)> {
             let notes = traced.notes();
             Ok((Box::new(traced), notes))
         }
-        Err(error) if wanted.way == Way::Best && wanted.trace.attach.is_none() => {
+        Err(error) if wanted.way == Way::Best && !wanted.names_a_place() => {
             let polled = Polled::open(wanted.snapshot)?;
             let note = format!(
                 "not traced, but polled, which shows what is up and not what goes over it: {error}"
@@ -132,7 +142,9 @@ pub fn open(wanted: &Wanted) -> anyhow::Result<(Box<dyn Watch>, Vec<String>)> {
             Ok((Box::new(polled), vec![note]))
         }
         Err(error) => {
-            let by = wanted.trace.attach.map(|attach| format!(" by {attach}")).unwrap_or_default();
+            let by = wanted.trace.attach.map(|attach| format!(" by {attach}"));
+            let udp_by = wanted.trace.udp_attach.map(|attach| format!(", UDP by {attach}"));
+            let by = by.unwrap_or_default() + &udp_by.unwrap_or_default();
             let what = format!("cannot trace this host{by} (see portolan doctor)");
             Err(anyhow::Error::new(error).context(what))
         }
@@ -160,6 +172,9 @@ impl Traced {
         let mut notes: Vec<String> = Vec::new();
         for (attach, error) in self.tracer.passed_over() {
             notes.push(format!("not attached by {attach}: {error}"));
+        }
+        for (attach, error) in self.tracer.udp_passed_over() {
+            notes.push(format!("UDP not attached by {attach}: {error}"));
         }
         let effective = capabilities::effective().unwrap_or(CapabilitySet::empty());
         let missing = capabilities::names(NAMING.difference(effective));
@@ -212,6 +227,10 @@ impl Watch for Traced {
 
     fn attach(&self) -> Option<Attach> {
         Some(self.tracer.attach())
+    }
+
+    fn udp_attach(&self) -> Option<UdpAttach> {
+        self.tracer.udp_attach()
     }
 
     fn capabilities(&self) -> CapabilitySet {
@@ -267,6 +286,10 @@ impl Watch for Polled {
     }
 
     fn attach(&self) -> Option<Attach> {
+        None
+    }
+
+    fn udp_attach(&self) -> Option<UdpAttach> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! Where tracing attaches here, and by which methods.
 
 use portolan_sockets::{Snapshot, SnapshotOptions};
-use portolan_trace::{Attach, Error, MethodName, TraceOptions, Tracer};
+use portolan_trace::{Attach, Error, MethodName, TraceOptions, Tracer, UdpAttach};
 
 use crate::doctor::{Finding, Status};
 
@@ -12,8 +12,8 @@ pub fn find() -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut chosen = None;
     for attach in Attach::ALL {
-        findings.push(match open(MethodName::Bundle, Some(attach)) {
-            Ok(()) => {
+        findings.push(match Tracer::open(without_udp(MethodName::Bundle, attach)) {
+            Ok(_) => {
                 let status = if chosen.is_none() { Status::Ok } else { Status::Available };
                 chosen = chosen.or(Some(attach));
                 Finding::new("attach", attach.name(), status, describe(attach))
@@ -22,22 +22,67 @@ pub fn find() -> Vec<Finding> {
                 .advise(advice(&error, attach)),
         });
     }
+    findings.extend(datagrams(chosen));
     findings.extend(MethodName::ALL.map(|method| by_program(method, chosen)));
     findings.push(snapshot(chosen));
     findings
 }
 
 /// Small: it is dropped at once.
-fn open(method: MethodName, attach: Option<Attach>) -> Result<(), Error> {
-    let options = TraceOptions {
+fn without_udp(method: MethodName, attach: Attach) -> TraceOptions {
+    TraceOptions {
         method,
-        attach,
+        attach: Some(attach),
         edges_max: 64,
         connections: 1024,
         queue_bytes: 4096,
+        udp: false,
         ..TraceOptions::default()
-    };
-    Tracer::open(options).map(drop)
+    }
+}
+
+/// Where UDP is seen, wherever TCP is.
+fn datagrams(attach: Option<Attach>) -> Vec<Finding> {
+    let Some(attach) = attach else { return Vec::new() };
+    let mut is_chosen = false;
+    let mut findings = Vec::new();
+    for way in UdpAttach::ALL {
+        let options = TraceOptions {
+            udp: true,
+            udp_attach: Some(way),
+            ..without_udp(MethodName::Bundle, attach)
+        };
+        findings.push(match Tracer::open(options) {
+            Ok(_) => {
+                let status = if is_chosen { Status::Available } else { Status::Ok };
+                is_chosen = true;
+                Finding::new("attach udp", way.name(), status, describe_udp(way))
+            }
+            Err(error) => Finding::new("attach udp", way.name(), Status::Refused, one_line(&error))
+                .advise(advice_for_udp(way)),
+        });
+    }
+    findings
+}
+
+fn describe_udp(way: UdpAttach) -> &'static str {
+    match way {
+        UdpAttach::Fentry => "the entry of functions that only UDP passes, by trampolines",
+        UdpAttach::CgroupSkb => "the root control group: a program runs for each TCP segment, too",
+    }
+}
+
+fn advice_for_udp(way: UdpAttach) -> &'static str {
+    match way {
+        UdpAttach::Fentry => {
+            "takes a kernel with CONFIG_FUNCTION_TRACER, direct calls and IPv6 that is not locked \
+             down; the next one is used instead"
+        }
+        UdpAttach::CgroupSkb => {
+            "takes CONFIG_CGROUP_BPF, and cgroup2 mounted, outside of a container; nothing to do \
+             where the other one is ok"
+        }
+    }
 }
 
 fn describe(attach: Attach) -> &'static str {
@@ -94,8 +139,8 @@ fn by_program(method: MethodName, attach: Option<Attach>) -> Finding {
         MethodName::Bundle => Status::Ok,
         MethodName::Aggregate | MethodName::Stream => Status::Available,
     };
-    match open(method, Some(attach)) {
-        Ok(()) => Finding::new(
+    match Tracer::open(without_udp(method, attach)) {
+        Ok(_) => Finding::new(
             "trace",
             method.name(),
             status,

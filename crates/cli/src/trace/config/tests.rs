@@ -44,9 +44,11 @@ fn udp_is_not_traced_where_nobody_wants_it() {
 
 #[test]
 fn methods_and_attach_points_have_names() {
-    let config = config("--method stream --attach tp_btf --edges-max 7");
+    let config = config("--method stream --attach tp_btf --udp-attach cgroup_skb --edges-max 7");
     assert_eq!(config.wanted.way, Way::Traced(MethodName::Stream));
     assert_eq!(config.wanted.trace.attach, Some(portolan_trace::Attach::TpBtf));
+    let udp_attach = portolan_trace::UdpAttach::CgroupSkb;
+    assert_eq!(config.wanted.trace.udp_attach, Some(udp_attach));
     assert_eq!(config.wanted.trace.edges_max, 7);
 }
 
@@ -66,7 +68,10 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         ("--edges-max 0", "0 is not in 1..=4194304"),
         ("--once --count 2", "cannot be used with"),
         ("--udp --no-udp", "cannot be used with"),
-        ("--method snapshot --attach kprobe", "--attach is for the methods that trace"),
+        ("--method snapshot --attach kprobe", "are for the methods that trace"),
+        ("--method snapshot --udp-attach fentry", "are for the methods that trace"),
+        ("--tcp --udp-attach fentry", "--udp-attach is for UDP"),
+        ("--no-udp --udp-attach fentry", "cannot be used with"),
         ("--method snapshot --failed", "--failed needs a method that traces"),
         ("--method ebpf", "[possible values: auto, bundle, aggregate, stream, snapshot]"),
         ("--attach uprobe", "[possible values: auto, tp_btf, fentry, kprobe]"),

@@ -62,7 +62,8 @@ fn interval() -> Interval {
 #[test]
 fn the_format_is_what_the_test_vector_has() {
     let mut out = Vec::new();
-    let method = Method { method: "bundle", attach: Some(Attach::TpBtf) };
+    let (attach, udp_attach) = (Some(Attach::TpBtf), Some(UdpAttach::Fentry));
+    let method = Method { method: "bundle", attach, udp_attach };
     write(&interval(), method, &mut out).expect("a vector takes all");
     let written = String::from_utf8(out).expect("text");
     assert_eq!(written, VECTOR);
@@ -92,11 +93,12 @@ fn each_end_tells_what_it_counted() {
 #[test]
 fn a_method_that_counts_nothing_says_nothing_of_it() {
     let mut out = Vec::new();
-    let method = Method { method: "snapshot", attach: None };
+    let method = Method { method: "snapshot", attach: None, udp_attach: None };
     write(&Interval::default(), method, &mut out).expect("a vector takes all");
     let line: serde_json::Value = serde_json::from_slice(&out).expect("one object");
     assert_eq!(line["totals"], serde_json::json!({}));
     assert_eq!(line["losses"], serde_json::json!({}));
     assert_eq!((line.get("active"), line.get("passive")), (None, None));
-    assert_eq!((&line["attach"], &line["edges"]), (&serde_json::Value::Null, &0.into()));
+    let null = &serde_json::Value::Null;
+    assert_eq!((&line["attach"], &line["udp_attach"], &line["edges"]), (null, null, &0.into()));
 }
