@@ -260,6 +260,53 @@ fn what_cannot_be_begun_says_why() {
     run("hold 127.0.0.1:80 --depth 2").assert_failed(2, &["persistent"]);
     run("request 127.0.0.1:80 --warm-up 20s").assert_failed(2, &["warm-up"]);
     run("request 127.0.0.1:80 --csv /nowhere/x").assert_failed(2, &["cannot make /nowhere/x"]);
+    // A worker without a connection would wait for one for ever.
+    run("request 127.0.0.1:80 -c 2 --processes 4 --count 9").assert_failed(2, &["a connection"]);
+    run("hold 127.0.0.1:80 -c 2 -d 500000000000years").assert_failed(2, &["a year"]);
+    let mut limited = Command::new("prlimit");
+    limited.args(["--nofile=65:65"]).arg(portolan());
+    limited.args("load client hold 127.0.0.1:80 -c 2000".split(' '));
+    world.host.run(limited).assert_failed(2, &["2000 processes", "ulimit -n"]);
+}
+
+/// What one view cannot be written to keeps from no other, and says so; a reader that has seen
+/// enough is no error.
+#[test]
+fn a_full_disk_and_a_closed_pipe_cost_only_what_goes_there() {
+    let world = World::new();
+    let _server = server(&world.host, &format!("--listen {ADDRESS}"));
+    let [csv, report] = ["load.csv", "load.html"].map(|name| world.file(name));
+    let load = format!(
+        "{} load client request {ADDRESS} --count 100 --json --csv {} --report {}",
+        portolan().display(),
+        csv.display(),
+        report.display()
+    );
+    for (whole, code) in [("exec 1>/dev/full; {}", 2), ("{} | true; exit ${PIPESTATUS[0]}", 0)] {
+        let _ = fs::remove_file(&report);
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &whole.replace("{}", &load)]);
+        let ran = world.host.run(shell);
+        assert_eq!(ran.code, Some(code), "{ran}");
+        assert!(fs::read_to_string(&csv).unwrap().lines().count() >= 2, "{whole}: {ran}");
+        assert!(fs::read_to_string(&report).unwrap().contains("</html>"), "{whole}: {ran}");
+    }
+}
+
+/// `timeout` signals the program, and then its group, in which the program is: that is one wish.
+#[test]
+fn two_signals_at_once_are_one() {
+    let world = World::new();
+    let _server = server(&world.host, &format!("--listen {ADDRESS}"));
+    let args = format!("load client request {ADDRESS} -c 4 -d 10m --interval 100ms --json");
+    let mut client = Running::start(&world.host, command(&args));
+    client.wait_for("an interval", |client| client.stdout().contains("\"nth\":1").then_some(()));
+    client.signal(Signal::TERM);
+    thread::sleep(Duration::from_millis(1));
+    client.signal(Signal::INT);
+    let ran = client.finish();
+    assert!(read(&ran).1.is_interrupted, "{ran}");
+    assert_eq!(ran.code, Some(0), "{ran}");
 }
 
 #[test]

@@ -3,13 +3,14 @@
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpStream, UdpSocket},
     process::Command,
+    sync::Barrier,
     time::Duration,
 };
 
-use portolan_e2e::{Place, Running, World, program};
+use portolan_e2e::{Place, Running, World, portolan, program};
 use portolan_load::{PortCounts, ServerInterval, ServerSummary};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -22,8 +23,11 @@ struct Server {
 
 impl Server {
     fn start(world: &World, args: &[&str]) -> Self {
-        let args = [&["load", "server", "--json"], args].concat();
-        let mut running = Running::start(&world.host, world.portolan(&args));
+        Self::of(world, world.portolan(&[&["load", "server", "--json"], args].concat()))
+    }
+
+    fn of(world: &World, command: Command) -> Self {
+        let mut running = Running::start(&world.host, command);
         let addresses = running.wait_for("the server to listen", |running| {
             let text = running.stdout();
             let ready: Value = serde_json::from_str(text.split_once('\n')?.0).ok()?;
@@ -250,6 +254,48 @@ fn thousands_of_idle_connections_cost_little_and_do_not_keep_it_from_ending() {
 }
 
 #[test]
+fn without_descriptors_nobody_is_left_to_wait_whatever_thread_it_came_to() {
+    const CLIENTS: usize = 8;
+    const EACH: usize = 100;
+    let world = World::new();
+    let mut command = Command::new("prlimit");
+    command.args(["--nofile=120:120"]).arg(portolan());
+    command.args(["load", "server", "--json", "--listen", "127.0.0.1:0", "--transport", "tcp"]);
+    command.args(["--threads", "2", "--interval", "20ms"]);
+    let mut server = Server::of(&world, command);
+    let ended = |error: &io::Error| {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+        matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+    };
+    let exchange = |mut stream: &TcpStream| {
+        stream.write_all(&[b'x'; 64])?;
+        stream.read_exact(&mut [0; 64])
+    };
+    let all_at_once = Barrier::new(CLIENTS);
+    let run = || {
+        all_at_once.wait();
+        let streams: Vec<_> = (0..EACH).map(|_| server.connect(&world.host)).collect();
+        let results = streams.iter().map(exchange);
+        let lost =
+            results.filter_map(Result::err).inspect(|error| assert!(ended(error), "{error}"));
+        // Those that are served stay until all know.
+        (lost.count(), streams)
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|it| it.join().expect("nobody to wait")).collect()
+    });
+    let lost: usize = results.iter().map(|(lost, _)| lost).sum();
+    let all = CLIENTS * EACH;
+    assert!(lost < all && lost > all / 2, "{lost}");
+    drop(results);
+    server.wait_for("all to end", |counts| counts.open() == 0);
+    let counts = server.end(Signal::TERM).total;
+    assert_eq!((counts.accepted, counts.turned_away), (all as u64, lost as u64));
+    assert_eq!(counts.requests, (all - lost) as u64);
+}
+
+#[test]
 fn each_service_at_its_own_address_over_both_protocols() {
     let world = World::new();
     let mut args = vec!["--listen", "127.0.0.1:0"];
@@ -306,7 +352,9 @@ fn a_thousand_ports_and_what_cannot_be_listened_on() {
     let server = Server::start(&world, &["--listen", "127.0.0.1:9000-9999", FAST[0], FAST[1]]);
     assert_eq!(server.addresses.len(), 1_000);
     let run = |args: &[&str]| world.host.run(world.portolan(&[&["load", "server"], args].concat()));
-    run(&["--serve", "http:9500"]).assert_failed(2, &["127.0.0.1:9500", "TCP"]);
+    run(&["--serve", "http:9500"]).assert_failed(2, &["127.0.0.1:9500", "TCP", "another port"]);
+    run(&["--listen", "80,80"]).assert_failed(2, &["127.0.0.1:80", "named twice"]);
+    run(&["--listen", "192.0.2.1:80"]).assert_failed(2, &["192.0.2.1:80", "this host's"]);
     run(&["--serve", "smtp:9500"]).assert_failed(2, &["echo, rr, http or sink"]);
     run(&["--serve", "http:1", "--transport", "udp"]).assert_failed(2, &["HTTP is over TCP"]);
     let summary = server.end(Signal::INT);

@@ -12,14 +12,41 @@ pub struct Compared {
     pub figure: &'static str,
     /// How records call the difference.
     pub name: &'static str,
+    /// What is said of the two.
+    pub by: By,
 }
 
-/// A contestant's figure less the baseline's of the same round.
+/// How two figures of a round are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The own one less the baseline's.
+    Less,
+    /// The own one as a multiple of the baseline's: what a disturbance of both leaves as it is.
+    Times,
+}
+
+impl By {
+    fn of(self, own: f64, baseline: f64) -> f64 {
+        match self {
+            Self::Less => own - baseline,
+            Self::Times => own / baseline,
+        }
+    }
+
+    fn unit(self, of_figure: &'static str) -> &'static str {
+        match self {
+            Self::Less => of_figure,
+            Self::Times => "×",
+        }
+    }
+}
+
+/// A contestant's figure held against the baseline's of the same round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// How records call it.
     pub name: &'static str,
-    /// The figure's.
+    /// The figure's, or `×`.
     pub unit: &'static str,
     /// The mean over the rounds without the fifth at either end, which disturbances are in.
     pub mean: f64,
@@ -105,15 +132,15 @@ fn of_lane(lane: &Lane, lanes: &[Lane], compared: &[Compared]) -> Vec<Difference
         |sample: &Sample, name| sample.figures.iter().find(|figure| figure.name == name).copied();
     compared
         .iter()
-        .filter_map(|&Compared { figure, name }| {
+        .filter_map(|&Compared { figure, name, by }| {
             // Who is measured ran in every round, so the nth samples are of the same round.
             let pairs = own.iter().zip(other);
             let both: Vec<_> = pairs
                 .filter_map(|(own, other)| Some((find(own, figure)?, find(other, figure)?)))
                 .collect();
             let differences: Vec<f64> =
-                both.iter().map(|(own, other)| own.value - other.value).collect();
-            Difference::of(name, both.first()?.0.unit, &differences)
+                both.iter().map(|(own, other)| by.of(own.value, other.value)).collect();
+            Difference::of(name, by.unit(both.first()?.0.unit), &differences)
         })
         .collect()
 }

@@ -15,21 +15,24 @@
 //! `read.rs` and `snapshot/own.rs`; the scenario `probe.rs` with `probe/count.rs`,
 //! `probe/place.rs`, `probe/checks.rs`, `probe/published.rs` and `probe/capture.rs`; the scenario
 //! `sweep.rs` with `sweep/network.rs`, `sweep/peers.rs`, `sweep/sweeper.rs`, `sweep/blocks.rs` and
-//! `sweep/found.rs`; the scenario `trace.rs` with `trace/load.rs`, `trace/process.rs`,
-//! `trace/spent.rs`, `trace/said.rs`, `trace/figures.rs` and `trace/tracer.rs`; then `report.rs`
-//! (`report/figures.rs`, `report/columns.rs`, `report/table.rs`,
-//! `report/json.rs`, `report/csv.rs`, `report/svg.rs`, `report/plot.rs`, `report/html.rs`),
-//! `progress.rs` and `error.rs`.
+//! `sweep/found.rs`; `process.rs`, which the last two share; the scenario `trace.rs` with
+//! `trace/load.rs`, `trace/spent.rs`, `trace/said.rs`, `trace/figures.rs` and `trace/tracer.rs`;
+//! the scenario `load.rs` with `load/said.rs`, `load/bare.rs`, `load/client.rs`, `load/server.rs`,
+//! `load/contest.rs` and `load/ports.rs`; then `report.rs` (`report/figures.rs`,
+//! `report/columns.rs`, `report/table.rs`, `report/json.rs`, `report/csv.rs`, `report/svg.rs`,
+//! `report/plot.rs`, `report/html.rs`), `progress.rs` and `error.rs`.
 
 #![forbid(unsafe_code)]
 
 mod difference;
 mod error;
 mod host;
+mod load;
 mod measure;
 mod order;
 mod peers;
 mod probe;
+mod process;
 mod program;
 mod progress;
 mod read;
@@ -46,9 +49,10 @@ mod trace;
 mod view;
 mod world;
 
-pub use difference::{Compared, Difference};
+pub use difference::{By, Compared, Difference};
 pub use error::Error;
 pub use host::Host;
+pub use load::{BareLoop, Connected, Load, LoadOptions, LoadWorkload, bare_loop};
 pub use measure::{Measured, Program, Stdout, measure};
 pub use order::Order;
 pub use probe::{Count, Probe, ProbeOptions, Published, published};

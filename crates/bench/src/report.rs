@@ -94,9 +94,12 @@ struct Group<'a> {
 }
 
 /// The lanes of a size in groups, in order.
-fn groups(size: &SizeResults) -> Vec<Group<'_>> {
-    let is_same =
-        |one: &Lane, next: &Lane| (one.task, &one.baseline) == (next.task, &next.baseline);
+fn groups(size: &SizeResults, view: View) -> Vec<Group<'_>> {
+    // Only times are shown as a multiple of the one baseline that is named beside them.
+    let has_one_baseline = view == View::Times;
+    let is_same = |one: &Lane, next: &Lane| {
+        one.task == next.task && (!has_one_baseline || one.baseline == next.baseline)
+    };
     let groups = size.lanes.chunk_by(is_same).map(|lanes| {
         let lanes: Vec<_> =
             lanes.iter().map(|lane| (lane, Summary::of(lane, baseline(size, lane)))).collect();

@@ -1,6 +1,7 @@
 //! `portolan bench`: measure what a claim about speed says, on this host.
 
 mod parts;
+mod workloads;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -13,12 +14,13 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use portolan_bench::{
-    Event, Options, Order, Probe, ProbeOptions, Program, Progress, Results, Scenario, Snapshot,
-    SnapshotOptions, Sockets, SocketsOptions, Sweep, SweepOptions, Trace, TraceOptions, Workload,
-    report, run as run_scenario,
+    Event, Load, Options, Order, Probe, ProbeOptions, Program, Progress, Results, Scenario,
+    Snapshot, SnapshotOptions, Sockets, SocketsOptions, Sweep, SweepOptions, Trace, report,
+    run as run_scenario,
 };
 
 use parts::Part;
+use workloads::WorkloadArg;
 
 /// Measure on this host what a claim about speed says: our methods and other programs, side by
 /// side on the same work.
@@ -40,7 +42,7 @@ pub struct BenchArgs {
     sizes: Vec<NonZero<u64>>,
 
     /// Timed runs of each contestant, after one to warm up [default: 15; of trace 5, and 20 of its
-    /// workload latency].
+    /// workload latency; of load 7, and 3 of its workload ports].
     #[arg(long, value_name = "N")]
     rounds: Option<NonZero<u32>>,
 
@@ -62,15 +64,17 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value = "20000")]
     slow_peers_max: u64,
 
-    /// Leave out nothing, however long it takes; of trace, all workloads and all sizes.
+    /// Leave out nothing, however long it takes; of trace and load, all workloads and all sizes.
     #[arg(long, conflicts_with = "slow_peers_max")]
     all: bool,
 
-    /// Of trace: what is loaded, and how; separated by commas [default: short,latency].
+    /// Of trace and load: what is loaded, and how; separated by commas [default: of trace
+    /// short,latency, of load http,http-close,connect,ports].
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     workload: Vec<WorkloadArg>,
 
-    /// Of trace: how long each run is looked at [default: 3s, of the workload latency 1s].
+    /// Of trace and load: how long each run is looked at [default: of trace 3s, of its workload
+    /// latency 1s; of load 2s].
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     window: Option<Duration>,
 
@@ -104,33 +108,8 @@ enum ScenarioName {
     Sweep,
     /// What tracing costs: CPU time, and time of those who are traced.
     Trace,
-}
-
-/// What a traced host is loaded with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum WorkloadArg {
-    /// Short-lived TCP connections; a size is how many per second.
-    Short,
-    /// Requests over 64 persistent TCP connections; a size is how many per second.
-    Persistent,
-    /// Round trips of UDP; a size is how many per second.
-    Udp,
-    /// 10,000 short-lived connections per second; a size is to how many ports.
-    Fan,
-    /// All three, one round trip after the other, without a rate; a size is how many at once.
-    Latency,
-}
-
-impl WorkloadArg {
-    fn workload(self) -> Workload {
-        match self {
-            Self::Short => Workload::Short,
-            Self::Persistent => Workload::Persistent,
-            Self::Udp => Workload::Udp,
-            Self::Fan => Workload::Fan,
-            Self::Latency => Workload::Latency,
-        }
-    }
+    /// What load generators do: requests and connections per second, source ports.
+    Load,
 }
 
 /// Runs the subcommand.
@@ -138,9 +117,10 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match (&args.part, args.scenario) {
         (Some(part), _) => parts::run(part),
         (None, None) => list_scenarios(),
-        (None, Some(ScenarioName::Trace)) => measure_trace(args),
+        (None, Some(ScenarioName::Trace)) => workloads::trace(args),
+        (None, Some(ScenarioName::Load)) => workloads::load(args),
         (None, Some(_)) if !args.workload.is_empty() || args.window.is_some() => {
-            bail!("--workload and --window are for the scenario trace")
+            bail!("--workload and --window are for the scenarios trace and load")
         }
         (None, Some(name)) => {
             let results = measure(args, scenario(name, args)?.as_ref())?;
@@ -158,6 +138,7 @@ fn list_scenarios() -> anyhow::Result<ExitCode> {
         (Probe::NAME, Probe::ABOUT, &Probe::SIZES),
         (Sweep::NAME, Sweep::ABOUT, &Sweep::SIZES),
         (Trace::NAME, Trace::ABOUT, &Trace::SIZES),
+        (Load::NAME, Load::ABOUT, &Load::SIZES),
     ] {
         let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         writeln!(out, "{name:10} {about} (sizes: {sizes})")?;
@@ -189,31 +170,8 @@ fn scenario(name: ScenarioName, args: &BenchArgs) -> anyhow::Result<Box<dyn Scen
             let (listen, probe) = (part("listen"), Program::new(&own, ["probe"]));
             Box::new(Sweep::new(SweepOptions { listen, probe, slow_peers_max }))
         }
-        ScenarioName::Trace => bail!("the scenario trace has several workloads"),
+        ScenarioName::Trace | ScenarioName::Load => bail!("this scenario has several workloads"),
     })
-}
-
-/// Measures one workload after the other; each has sizes of its own, and a report of its own.
-fn measure_trace(args: &BenchArgs) -> anyhow::Result<ExitCode> {
-    let own = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut workloads: Vec<Workload> = args.workload.iter().map(|one| one.workload()).collect();
-    if workloads.is_empty() {
-        let usual: &[Workload] = if args.all { &Workload::ALL } else { &Workload::USUAL };
-        workloads.extend(usual);
-    }
-    if workloads.len() > 1 && !args.sizes.is_empty() {
-        bail!("a size means something else in each workload: say one --workload with --sizes");
-    }
-    let mut has_faults = false;
-    for &workload in &workloads {
-        let (trace, load) = (Program::new(&own, ["trace"]), Program::new(&own, ["load"]));
-        let options = TraceOptions { workload, trace, load, window: args.window, all: args.all };
-        let results = measure(args, &Trace::new(options))?;
-        let part = (workloads.len() > 1).then(|| workload.name());
-        write_files(args, part, &results)?;
-        has_faults |= results.has_faults();
-    }
-    Ok(exit_code(has_faults))
 }
 
 fn exit_code(has_faults: bool) -> ExitCode {

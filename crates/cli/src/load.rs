@@ -4,7 +4,12 @@ mod client;
 mod ports;
 mod server;
 
-use std::{io, process, process::ExitCode, thread};
+use std::{
+    io, process,
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -50,11 +55,19 @@ pub fn run(args: &LoadArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Signals within this time are one wish: `timeout` of coreutils tells the program and then its
+/// group, which it is in.
+const ONE_WISH: Duration = Duration::from_millis(300);
+
 /// The first signal to end asks for an orderly end, the second ends at once.
 fn end_by(signals: signals::Signals, stop: Stop) -> anyhow::Result<()> {
     let end = move || {
         signals.wait();
         stop.ask();
+        let until = Instant::now() + ONE_WISH;
+        while Instant::now() < until {
+            signals.wait_timeout(until.saturating_duration_since(Instant::now()));
+        }
         signals.wait();
         process::exit(INTERRUPTED);
     };

@@ -23,7 +23,7 @@ use std::{
 use portolan_sys::limits;
 
 use crate::{
-    ClientOptions, Error, Interval, Measured, Stop, Summary,
+    ClientOptions, Error, Interval, Measured, Share, Stop, Summary,
     gather::{Gather, Message, News, Total},
     socket,
 };
@@ -84,7 +84,7 @@ impl Client {
         program: impl FnMut() -> std::process::Command,
         processes: usize,
     ) -> Result<Self, Error> {
-        check(options)?;
+        check(&ClientOptions { share: Share { nth: 0, of: processes.max(1) }, ..options.clone() })?;
         let least = u64::from(options.connections) / sockets_per_process().max(1);
         if u64::try_from(processes).is_ok_and(|all| all < least) || processes == 0 {
             let text = format!("{processes} processes are too few for so many connections");

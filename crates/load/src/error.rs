@@ -42,7 +42,7 @@ pub enum Error {
     #[error("{0}")]
     Options(String),
     /// An address that cannot be listened on.
-    #[error("cannot listen on {address} ({transport}): {source}")]
+    #[error("cannot listen on {address} ({transport}): {source}{}", how_to_listen(source))]
     Listen {
         /// Which.
         address: SocketAddr,
@@ -78,6 +78,20 @@ pub enum Error {
         /// Its error.
         source: io::Error,
     },
+}
+
+/// What to do where one cannot listen.
+fn how_to_listen(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another program listens there, or it is named twice: choose another port"
+        }
+        io::ErrorKind::AddrNotAvailable => "; it has to be one of this host's addresses",
+        io::ErrorKind::PermissionDenied => {
+            "; low ports need CAP_NET_BIND_SERVICE: run with sudo, or choose one from 1024 on"
+        }
+        _ => "",
+    }
 }
 
 impl Error {

@@ -31,6 +31,9 @@ const INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// The longest interval, warm-up or timeout.
 const LONGEST: Duration = Duration::from_secs(3600);
 
+/// The longest run: whoever asks for more has mistaken the unit.
+const RUN_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// What the client does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -195,8 +198,13 @@ impl ClientOptions {
         if self.threads == 0 || self.threads > 1024 {
             return wrong("there are 1 to 1024 threads");
         }
-        if usize::try_from(self.connections).is_ok_and(|all| all < self.threads) {
-            return wrong("each thread needs a connection: ask for more, or for fewer threads");
+        // A worker without one would wait for it for ever.
+        let workers = self.threads.saturating_mul(self.share.of);
+        if usize::try_from(self.connections).is_ok_and(|all| all < workers) {
+            return wrong(
+                "each thread of each process needs a connection: ask for more, or for fewer \
+                 threads or processes",
+            );
         }
         let is_hold = self.mode == Mode::Hold;
         if self.count.is_none() && self.duration.is_none() && !is_hold {
@@ -233,7 +241,11 @@ impl ClientOptions {
         let may_be_over = self.mode != Mode::Hold || !self.warm_up.is_zero();
         let is_over = self.duration.is_some_and(|all| all <= self.warm_up) && may_be_over;
         if self.warm_up > LONGEST || is_over {
-            return wrong("after the warm-up there has to be time to measure, an hour in at most");
+            return wrong("a duration is longer than zero and than the warm-up, an hour at most");
+        }
+        let times = [self.duration.unwrap_or_default(), self.ramp];
+        if times.into_iter().chain(self.verify_every).any(|time| time > RUN_MAX) {
+            return wrong("a run is a year at most");
         }
         if self.verify_every.is_some_and(|every| every < INTERVAL_MIN) {
             return wrong("connections are verified every 10 milliseconds at most");

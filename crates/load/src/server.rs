@@ -66,9 +66,10 @@ impl Server {
         let mut places = options.places();
         listeners::ensure_room(&places, options.transports, threads)?;
         let stop = Stop::new().map_err(Error::system("make an eventfd"))?;
+        let descriptors_end = listeners::descriptors_end(threads);
         let mut workers = Vec::with_capacity(threads);
         for nth in 0..threads {
-            let worker = Worker::new(&places, options.timeout, &stop);
+            let worker = Worker::new(&places, options.timeout, &stop, descriptors_end);
             let mut worker = worker.map_err(Error::system("make an epoll"))?;
             for at in 0..places.len() {
                 listeners::listen(&mut worker, &mut places, at, options.transports, nth == 0)?;

@@ -1,5 +1,7 @@
 //! Both ends on loopback: what one says it did, the other saw.
 
+mod own_network;
+
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpListener, UdpSocket},
@@ -58,6 +60,7 @@ fn agree(client: &Summary, server: &ServerSummary) {
 
 #[test]
 fn short_lived_connections() {
+    own_network::enter();
     let options = ClientOptions { count: Some(1_000), requests: 3, ..ClientOptions::default() };
     let (client, server) = load(server("127.0.0.1:0"), options);
     agree(&client, &server);
@@ -70,6 +73,7 @@ fn short_lived_connections() {
 
 #[test]
 fn connections_without_a_request_and_with_a_reset() {
+    own_network::enter();
     for close in [Close::Fin, Close::Reset] {
         let options = ClientOptions {
             count: Some(500),
@@ -87,6 +91,7 @@ fn connections_without_a_request_and_with_a_reset() {
 
 #[test]
 fn a_rate_and_a_duration_are_a_number_of_connections() {
+    own_network::enter();
     let options = ClientOptions {
         rate: Some(2_000.0),
         duration: Some(SECOND / 2),
@@ -100,6 +105,7 @@ fn a_rate_and_a_duration_are_a_number_of_connections() {
 
 #[test]
 fn persistent_connections_closed_and_open_loop() {
+    own_network::enter();
     for rate in [None, Some(4_000.0)] {
         for threads in [1, 2] {
             let options = ClientOptions {
@@ -121,6 +127,7 @@ fn persistent_connections_closed_and_open_loop() {
 
 #[test]
 fn messages_larger_than_buffers() {
+    own_network::enter();
     let bytes = 1 << 20;
     let listen = parse_addresses("127.0.0.1:0").unwrap();
     let options = ServerOptions {
@@ -147,6 +154,7 @@ fn messages_larger_than_buffers() {
 
 #[test]
 fn requests_that_nobody_answers_are_done_when_sent() {
+    own_network::enter();
     for mode in [Mode::Connect, Mode::Request, Mode::Udp] {
         let listen = parse_addresses("127.0.0.1:0").unwrap();
         let options = ServerOptions { listen, response_bytes: 0, ..ServerOptions::default() };
@@ -166,6 +174,7 @@ fn requests_that_nobody_answers_are_done_when_sent() {
 
 #[test]
 fn datagrams_connected_and_not() {
+    own_network::enter();
     for unconnected in [false, true] {
         for rate in [None, Some(4_000.0)] {
             let options = ClientOptions {
@@ -190,6 +199,7 @@ fn datagrams_connected_and_not() {
 
 #[test]
 fn ipv6_in_every_mode() {
+    own_network::enter();
     for mode in [Mode::Connect, Mode::Request, Mode::Udp] {
         let count = Some(300);
         let options = ClientOptions { mode, count, connections: 5, ..ClientOptions::default() };
@@ -201,6 +211,7 @@ fn ipv6_in_every_mode() {
 
 #[test]
 fn two_hundred_ports_in_turns() {
+    own_network::enter();
     let targets = "127.0.88.1:20000-20199";
     for mode in [Mode::Connect, Mode::Request, Mode::Udp] {
         let options = ClientOptions {
@@ -241,6 +252,7 @@ fn against(targets: Vec<SocketAddr>, mode: Mode, timeout: Duration) -> Summary {
 
 #[test]
 fn who_refuses_is_counted_and_ends_nothing() {
+    own_network::enter();
     let server = server("127.0.0.1:0");
     let good = server.addresses()[0];
     for mode in [Mode::Connect, Mode::Udp] {
@@ -262,6 +274,7 @@ fn who_refuses_is_counted_and_ends_nothing() {
 
 #[test]
 fn who_resets_or_closes_is_told_apart() {
+    own_network::enter();
     for (linger, requests) in [(true, 20), (false, 20)] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let target = listener.local_addr().unwrap();
@@ -298,6 +311,7 @@ fn who_resets_or_closes_is_told_apart() {
 
 #[test]
 fn who_says_too_much_or_nothing() {
+    own_network::enter();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let talker = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -322,6 +336,7 @@ fn who_says_too_much_or_nothing() {
 
 #[test]
 fn a_server_outlives_garbage_and_tells_what_it_saw() {
+    own_network::enter();
     let server = server("127.0.0.1:0");
     let address = server.addresses()[0];
     let mut connection = std::net::TcpStream::connect(address).unwrap();
@@ -346,6 +361,7 @@ fn a_server_outlives_garbage_and_tells_what_it_saw() {
 
 #[test]
 fn a_run_can_be_ended_from_outside() {
+    own_network::enter();
     let server = server("127.0.0.1:0");
     for mode in [Mode::Connect, Mode::Request, Mode::Udp] {
         let options = ClientOptions {
@@ -368,6 +384,7 @@ fn a_run_can_be_ended_from_outside() {
 
 #[test]
 fn a_port_that_is_taken_is_an_error_even_by_another_server() {
+    own_network::enter();
     let first = server("127.0.0.1:0");
     let listen = first.addresses().to_vec();
     for transports in [Transports::Tcp, Transports::Udp] {
@@ -379,6 +396,7 @@ fn a_port_that_is_taken_is_an_error_even_by_another_server() {
 
 #[test]
 fn a_source_address_that_is_not_ours_is_an_error() {
+    own_network::enter();
     let sources = parse_sources("192.0.2.1").unwrap();
     let count = Some(1);
     let options =

@@ -1,6 +1,13 @@
 //! Source ports, as the client uses them and the server sees them.
 
-use std::{collections::BTreeSet, net::TcpListener, thread, time::Duration};
+mod own_network;
+
+use std::{
+    collections::BTreeSet,
+    net::{TcpListener, TcpStream},
+    thread,
+    time::Duration,
+};
 
 use portolan_load::{
     Client, ClientOptions, Close, Mode, Server, ServerOptions, Summary, parse_addresses,
@@ -8,7 +15,8 @@ use portolan_load::{
     source_ports::{Advice, Host, Strategy},
 };
 
-/// Each test has addresses of its own, since what is in TIME-WAIT stays.
+/// Each test has addresses of its own, where it has no network of its own: what is in TIME-WAIT
+/// stays.
 fn server(address: &str) -> Server {
     let listen = parse_addresses(address).unwrap();
     Server::start(&ServerOptions { listen, threads: 1, ..ServerOptions::default() }).unwrap()
@@ -29,6 +37,7 @@ fn run(options: &ClientOptions) -> Summary {
 
 #[test]
 fn every_strategy_connects_and_says_who_it_is() {
+    own_network::enter();
     for (nth, strategy) in [Strategy::Kernel, Strategy::Explicit, Strategy::Range, Strategy::Auto]
         .into_iter()
         .enumerate()
@@ -55,8 +64,11 @@ fn peers(listener: &TcpListener, count: usize) -> BTreeSet<u16> {
     accepted.iter().map(|(_, peer)| peer.port()).collect()
 }
 
+/// A port that the kernel passes over for its bucket's sake is one less: also those of others in
+/// TIME-WAIT, to wherever.
 #[test]
 fn within_a_range_the_kernel_chooses_each_port_once() {
+    own_network::enter();
     let listener = TcpListener::bind("127.93.0.1:0").unwrap();
     let targets = vec![listener.local_addr().unwrap()];
     let accepted = thread::spawn(move || peers(&listener, 100));
@@ -81,6 +93,7 @@ fn within_a_range_the_kernel_chooses_each_port_once() {
 
 #[test]
 fn what_somebody_listens_on_is_passed_over_and_the_rest_used_up() {
+    own_network::enter();
     let server = server("127.94.0.1:0");
     // Two of forty ports are taken at the source address; it finds out, whether they were there
     // before it looked or not.
@@ -104,5 +117,31 @@ fn what_somebody_listens_on_is_passed_over_and_the_rest_used_up() {
     options.sources = parse_sources("127.94.0.3,127.94.0.4").unwrap();
     let summary = run(&options);
     assert_eq!((summary.total.responses, summary.total.errors()), (1_000, 0));
+    server.stop().unwrap();
+}
+
+/// Ports that sockets were bound to are taken from all who connect without naming one, whatever
+/// the destination, as long as TIME-WAIT lasts: not all may be.
+#[test]
+fn others_can_connect_after_a_run_that_used_all_ports_that_it_may() {
+    // The host's own range is not to be touched.
+    if !own_network::enter() {
+        return;
+    }
+    std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "33000 33999").unwrap();
+    let server = server("127.0.0.1:7000");
+    let other = TcpListener::bind("127.0.0.1:7001").unwrap();
+    let summary = run(&ClientOptions {
+        count: Some(2_000),
+        requests: 0,
+        // Its ports twice around.
+        ..options(&server, "127.0.0.1", Strategy::Auto)
+    });
+    let used = summary.source_ports.unwrap();
+    assert!(summary.total.connected >= used.free, "all were used: {used:?}");
+    for _ in 0..20 {
+        TcpStream::connect(other.local_addr().unwrap()).unwrap();
+        TcpListener::bind("127.0.0.1:0").unwrap();
+    }
     server.stop().unwrap();
 }

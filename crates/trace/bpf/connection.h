@@ -83,8 +83,8 @@ static __always_inline struct connection *place_of(__u64 socket)
 	return bpf_map_lookup_elem(&places, &at);
 }
 
-/* What was written by another processor is waited for by who reads it, not by who writes: a byte that
- * nobody reads, whosever the place is, brings it here before it is wanted. */
+/* What was written by another processor is waited for by who reads it, not by who writes: a byte
+ * that nobody reads, whosever the place is, brings it here before it is wanted. */
 static __always_inline void pull(__u64 socket)
 {
 	struct connection *place = place_of(socket);

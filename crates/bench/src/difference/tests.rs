@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Figure, report::fixture};
 
-const REQUEST: [Compared; 1] = [Compared { figure: "request", name: "added" }];
+const REQUEST: [Compared; 1] = [Compared { figure: "request", name: "added", by: By::Less }];
 
 fn of(differences: &[f64]) -> Difference {
     Difference::of("added", "us", differences).unwrap()
@@ -67,6 +67,14 @@ fn lanes_are_compared_with_their_baseline_round_by_round() {
     let found = lanes[0].differences[0];
     assert_eq!((found.name, found.unit, found.mean), ("added", "us", 2.0));
     assert_eq!(lanes[1].differences, [], "nobody is compared with himself");
+}
+
+#[test]
+fn a_multiple_is_of_each_round_and_not_of_sums() {
+    let mut lanes = [lane("own", &[20.0, 300.0]), lane("none", &[10.0, 100.0])];
+    compare(&mut lanes, &[Compared { figure: "request", name: "ratio", by: By::Times }]);
+    let found = lanes[0].differences[0];
+    assert_eq!((found.name, found.unit, found.mean), ("ratio", "×", 2.5));
 }
 
 #[test]

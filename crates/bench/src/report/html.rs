@@ -31,7 +31,7 @@ fn add_size(parts: &mut Vec<Part>, results: &Results, size: &SizeResults) {
         parts.push(Part::Text(format!("Left out: {why}")));
         return;
     }
-    for group in groups(size) {
+    for group in groups(size, results.view) {
         parts.push(Part::Table(match results.view {
             View::Times => of_times(&group),
             View::Figures { columns, .. } => of_figures(&group, columns),

@@ -67,7 +67,7 @@ impl Chart {
                 self.y += LANE_HEIGHT;
                 continue;
             }
-            for group in groups(size) {
+            for group in groups(size, results.view) {
                 self.panel(&name, &group);
             }
         }

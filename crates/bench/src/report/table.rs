@@ -35,7 +35,7 @@ pub fn write_table(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         // A column that nobody asked for is not there.
         reads: size.lanes.iter().map(|lane| reads_text(lane).len()).max().unwrap_or(0),
     };
-    for group in groups(size) {
+    for group in groups(size, results.view) {
         writeln!(out)?;
         if let View::Figures { columns, .. } = results.view {
             write_figures(&group, columns, widths.name, out)?;

@@ -31,7 +31,7 @@ fn without_a_measured_baseline_there_is_no_ratio() {
 fn lanes_are_in_groups_of_one_task_and_baseline() {
     let mut results = fixture::results();
     results.sizes[0].lanes[2].task = "other";
-    let groups = groups(&results.sizes[0]);
+    let groups = groups(&results.sizes[0], results.view);
     let sizes: Vec<usize> = groups.iter().map(|group| group.lanes.len()).collect();
     assert_eq!(sizes, [2, 1, 3]);
     assert_eq!(groups[1].task, "other");

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use portolan_load::{ServerSummary, Summary};
 
-use super::process::{Ended, Process};
-use crate::{Fault, Program};
+use crate::{
+    Fault, Program,
+    process::{Ended, Process},
+};
 
 /// Where the server listens, and at so many ports above, below all ephemeral ports.
 pub(super) const FIRST_PORT: u16 = 5_000;

@@ -13,11 +13,14 @@ use portolan_sys::{bpf, usage::Usage};
 use super::{
     figures::{self, Loaded},
     load::{Client, Flow, Plan, Server},
-    process::{Ended, Process, on_one_processor},
     said::Said,
     spent::{Between, Spent},
 };
-use crate::{Contestant, Fault, Figure, Program, Purpose, Sample, world};
+use crate::{
+    Contestant, Fault, Figure, Program, Purpose, Sample,
+    process::{Ended, Process, Processor, on_processor},
+    world,
+};
 
 /// What a run looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +212,7 @@ impl Traced {
 }
 
 fn placed<T>(on_one: bool, work: impl FnOnce() -> T) -> T {
-    if on_one { on_one_processor(work) } else { work() }
+    if on_one { on_processor(Processor::Last, work) } else { work() }
 }
 
 /// Whether the kernel accounts for BPF programs although nobody here asked it to.

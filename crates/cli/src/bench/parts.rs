@@ -9,7 +9,9 @@ use std::{
 };
 
 use clap::Subcommand;
-use portolan_bench::{Hold, Listen, Published, Read, hold, listen, published, read};
+use portolan_bench::{
+    BareLoop, Hold, Listen, Published, Read, bare_loop, hold, listen, published, read,
+};
 use portolan_sockets::MethodName;
 
 /// What a measurement starts this program for.
@@ -52,6 +54,22 @@ pub enum Part {
         #[arg(long)]
         timeout_ms: NonZero<u64>,
     },
+    /// Connect and close again and again, and say how often.
+    #[command(hide = true)]
+    Bare {
+        /// Where to.
+        #[arg(long)]
+        target: SocketAddrV4,
+        /// How many threads.
+        #[arg(long)]
+        threads: NonZero<usize>,
+        /// How long, in milliseconds.
+        #[arg(long)]
+        duration_ms: NonZero<u64>,
+        /// Reset connections instead of closing them in order.
+        #[arg(long)]
+        reset: bool,
+    },
     /// Read the sockets of this network namespace as the map does and say what that cost.
     #[command(hide = true)]
     Read {
@@ -79,6 +97,11 @@ pub fn run(part: &Part) -> anyhow::Result<ExitCode> {
             let timeout = Duration::from_millis(timeout_ms.get());
             let count = published(Published { target, source, count: count.get(), timeout })?;
             writeln!(out, "{}", count.to_line()?)?;
+        }
+        Part::Bare { target, threads, duration_ms, reset } => {
+            let duration = Duration::from_millis(duration_ms.get());
+            let plan = BareLoop { target, threads: threads.get(), duration, resets: reset };
+            writeln!(out, "{}", serde_json::to_string(&bare_loop(plan)?)?)?;
         }
         Part::Read { method, repeat } => {
             let report = read(Read { method, repeat: repeat.get() })?;

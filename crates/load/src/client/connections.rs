@@ -31,11 +31,13 @@ pub(super) struct Connections {
     protocol: Protocol,
     read: Box<[u8]>,
     written: Vec<u8>,
-    /// Connections that have requests to send, once all that are due have begun.
+    /// Connections that have requests to send, once all that are due have begun and others have
+    /// had their turn.
     unsent: Vec<u32>,
-    /// Short-lived connections whose response may be there before epoll is asked to tell: then it
-    /// need not know of them at all.
-    fresh: Vec<u32>,
+    /// Connections from which there may be something to read that epoll does not tell of: those
+    /// that had their turn, and short-lived ones whose response may be there before epoll is asked:
+    /// then it need not know of them at all.
+    unread: Vec<u32>,
     /// Connections that are being established.
     handshakes: u32,
     proof: verify::Proof,
@@ -58,6 +60,9 @@ struct Connection {
     phase: Phase,
     /// Epoll tells what happens to it.
     is_watched: bool,
+    /// It stands in the list of that name.
+    is_unsent: bool,
+    is_unread: bool,
     /// Requests that are still to be begun, of a short-lived one.
     requests_left: u32,
     /// How many places of [`Slots`] it has taken.
@@ -94,6 +99,8 @@ impl Connections {
             home: if matches!(kind, Kind::Short { .. }) { 0 } else { run.routes.next_target() },
             phase: Phase::Closed,
             is_watched: false,
+            is_unsent: false,
+            is_unread: false,
             requests_left: 0,
             places: 0,
             begun: now,
@@ -110,7 +117,7 @@ impl Connections {
             read: vec![0; transfer::PIECE].into(),
             written: Vec::with_capacity(transfer::PIECE),
             unsent: Vec::with_capacity(position(count)),
-            fresh: Vec::with_capacity(position(count)),
+            unread: Vec::with_capacity(position(count)),
             handshakes: 0,
             proof: verify::Proof::default(),
         }
@@ -165,11 +172,7 @@ impl Connections {
             Phase::Closed => self.open(run, slot),
             Phase::Connecting => {}
             // Of several that are due, one call sends all.
-            Phase::Open if self.depth > 1 => {
-                if self.all[position(slot)].ring.unsent == 1 {
-                    self.unsent.push(slot);
-                }
-            }
+            Phase::Open if self.depth > 1 => self.send_later(slot),
             Phase::Open => {
                 self.send_all(run, slot);
             }
@@ -179,18 +182,42 @@ impl Connections {
 
     /// Sends what was begun and not sent yet, and reads what came to connections of this turn.
     pub(super) fn flush(&mut self, run: &mut Run) {
-        for nth in 0..self.fresh.len() {
-            let slot = self.fresh[nth];
+        // What is added meanwhile has its turn the next time.
+        let unread = self.unread.len();
+        for nth in 0..unread {
+            let slot = self.unread[nth];
+            self.all[position(slot)].is_unread = false;
             if self.all[position(slot)].phase == Phase::Open {
                 self.receive(run, slot, EventFlags::IN);
                 self.watch(run, slot);
             }
         }
-        self.fresh.clear();
-        while let Some(slot) = self.unsent.pop() {
+        self.unread.drain(..unread);
+        let unsent = self.unsent.len();
+        for nth in 0..unsent {
+            let slot = self.unsent[nth];
+            self.all[position(slot)].is_unsent = false;
             if self.all[position(slot)].phase == Phase::Open {
                 self.send_all(run, slot);
             }
+        }
+        self.unsent.drain(..unsent);
+    }
+
+    /// Whether [`Self::flush`] has something to do that no event tells of.
+    pub(super) fn is_unfinished(&self) -> bool {
+        !(self.unread.is_empty() && self.unsent.is_empty())
+    }
+
+    fn send_later(&mut self, slot: u32) {
+        if !std::mem::replace(&mut self.all[position(slot)].is_unsent, true) {
+            self.unsent.push(slot);
+        }
+    }
+
+    fn read_later(&mut self, slot: u32) {
+        if !std::mem::replace(&mut self.all[position(slot)].is_unread, true) {
+            self.unread.push(slot);
         }
     }
 
@@ -199,7 +226,15 @@ impl Connections {
         let Some(connection) = self.all.get(position(slot)) else { return };
         match connection.phase {
             Phase::Closed => {}
-            Phase::Connecting => self.handshake(run, slot, flags),
+            Phase::Connecting => {
+                self.handshake(run, slot, flags);
+                // One that speaks first may have told with the same event.
+                if self.all[position(slot)].phase == Phase::Open
+                    && flags.intersects(EventFlags::IN | transfer::OVER)
+                {
+                    self.receive(run, slot, flags);
+                }
+            }
             Phase::Open => {
                 let is_open = connection.ring.unsent == 0 || self.send_all(run, slot);
                 if is_open && flags.intersects(EventFlags::IN | transfer::OVER) {
@@ -250,7 +285,7 @@ impl Connections {
         self.established(run, slot);
         let is_open = self.all[position(slot)].phase == Phase::Open;
         if is_open && matches!(self.kind, Kind::Short { .. }) {
-            self.fresh.push(slot);
+            self.read_later(slot);
         } else {
             self.watch(run, slot);
         }

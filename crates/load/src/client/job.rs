@@ -48,6 +48,15 @@ impl Job {
         }
     }
 
+    /// Whether there is something to do that no event tells of.
+    #[inline]
+    pub(super) fn is_unfinished(&self) -> bool {
+        match self {
+            Self::Connections(job) => job.is_unfinished(),
+            Self::Datagrams(_) => false,
+        }
+    }
+
     #[inline]
     pub(super) fn handle(&mut self, run: &mut Run, slot: u32, flags: EventFlags) {
         match self {

@@ -51,6 +51,11 @@ impl Protocol {
         !matches!(self, Self::Fixed { response_bytes: 0, .. })
     }
 
+    /// Whether a response may come before its request is sent completely.
+    pub(super) fn may_be_early(&self) -> bool {
+        matches!(self, Self::Http { .. })
+    }
+
     /// The next bytes of the connection answer a request of this target.
     #[inline]
     pub(super) fn begin_response(&mut self, slot: u32, target: u32) {

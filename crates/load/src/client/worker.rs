@@ -240,9 +240,10 @@ impl Worker {
         now: Instant,
         events: &mut Events,
     ) -> io::Result<()> {
+        let unfinished = self.job.is_unfinished().then_some(now);
         let deadline = self.run.deadlines.first().map(|(_, at)| at);
         let cut = self.cuts.map(|cuts| self.begin + cuts.until());
-        let wake_at = wake_at.into_iter().chain(deadline).chain(cut).min();
+        let wake_at = wake_at.into_iter().chain(deadline).chain(cut).chain(unfinished).min();
         let longest = wake_at.map(|at| at.saturating_duration_since(now));
         let count = self.run.poll.wait(events, longest)?;
         for event in &events[..count] {
@@ -263,6 +264,9 @@ impl Worker {
                 (Token::Slot(slot), flags) => self.job.handle(&mut self.run, slot, flags),
                 (Token::Listener(_), _) => {}
             }
+        }
+        if unfinished.is_some() {
+            self.job.flush(&mut self.run);
         }
         Ok(())
     }
@@ -295,14 +299,14 @@ impl Worker {
 
     /// Says what is left.
     fn end(&mut self, before: &Spent, source_ports: Option<PortsUsed>) {
-        let now = Instant::now();
+        let (now, spent) = (Instant::now(), Spent::now());
         self.cut(now);
         let elapsed = now.saturating_duration_since(self.begin);
         let Some(cuts) = self.cuts else { return };
         let tally = &mut self.run.tally;
         let took = tally.last_at.saturating_duration_since(self.begin);
         let part = tally.part(&cuts, elapsed.saturating_sub(cuts.since), true);
-        let (spent, wall) = (Spent::now(), elapsed.as_secs_f64());
+        let wall = elapsed.as_secs_f64();
         let share = |of: Duration| if wall > 0.0 { of.as_secs_f64() / wall } else { 0.0 };
         let ended = Ended {
             nth: cuts.nth,

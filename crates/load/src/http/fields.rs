@@ -14,6 +14,8 @@ pub(super) struct Said {
     pub(super) has_close: bool,
     pub(super) has_keep_alive: bool,
     pub(super) hosts: u8,
+    /// In one of them is what no host can have.
+    pub(super) is_host_wrong: bool,
     pub(super) expects_continue: bool,
 }
 
@@ -173,7 +175,12 @@ impl Fields {
 
     fn value(&mut self, byte: u8) -> Result<(), Malformed> {
         match self.field {
-            Field::Other | Field::Host => {}
+            Field::Other => {}
+            Field::Host => match byte {
+                b' ' | b'\t' => self.has_gap = self.word_length > 0,
+                _ if self.has_gap || !is_of_host(byte) => self.said.is_host_wrong = true,
+                _ => self.word_length = 1,
+            },
             Field::ContentLength => self.number = self.number.extended(byte)?,
             Field::TransferEncoding | Field::Connection | Field::Expect => match byte {
                 b',' => self.word_ended(),
@@ -220,6 +227,11 @@ impl Fields {
         }
         Ok(())
     }
+}
+
+/// The octets of a host and port (RFC 3986, section 3.2).
+fn is_of_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(&byte)
 }
 
 impl Coding {

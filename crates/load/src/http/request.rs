@@ -100,10 +100,10 @@ impl RequestParser {
         Self::default()
     }
 
-    /// Whether it is between two requests: nothing of the next has come.
+    /// Whether it is between two requests: nothing of the next has come, but for empty lines.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.at == At::Begin && self.head == 0
+        self.at == At::Begin
     }
 
     /// Whether the head has come, and some of the body has not.
@@ -208,7 +208,13 @@ impl RequestParser {
     /// The state after a byte of the target, in its absolute form too (RFC 9112, section 3.2).
     fn after_target(&mut self, byte: u8) -> Result<At, Malformed> {
         if byte == b' ' && self.target > 0 {
-            return Ok(At::Version(0));
+            // An authority alone is for CONNECT, which is one of the others.
+            let is_whole = !matches!(self.at, At::Authority(0 | 1));
+            return if is_whole || self.request.method == Method::Other {
+                Ok(At::Version(0))
+            } else {
+                Err(Malformed::Syntax)
+            };
         }
         if !byte.is_ascii_graphic() {
             return Err(Malformed::Syntax);
@@ -221,6 +227,8 @@ impl RequestParser {
             (At::Target | At::Authority(2), b'/') => self.path(byte),
             (At::Target, b'*') => self.path(byte),
             (At::Authority(slashes @ 0..2), b'/') => At::Authority(slashes + 1),
+            (At::Authority(1), _) => return Err(Malformed::Syntax),
+            (At::Authority(2), b'?') => At::Query,
             (At::Target, _) => At::Authority(0),
             (At::Authority(slashes), _) => At::Authority(slashes),
             (At::Path, b'?') | (At::Query, _) => At::Query,
@@ -241,8 +249,8 @@ impl RequestParser {
     fn head_ended(&mut self) -> Result<bool, Malformed> {
         let said = self.fields.said;
         let is_version_0 = self.request.is_version_0;
-        // RFC 9112, section 3.2: one Host, in HTTP/1.1.
-        if said.hosts > 1 || (said.hosts == 0 && !is_version_0) {
+        // RFC 9112, section 3.2: one Host, in HTTP/1.1, and nothing else in it.
+        if said.hosts > 1 || said.is_host_wrong || (said.hosts == 0 && !is_version_0) {
             return Err(Malformed::Syntax);
         }
         let is_kept = if is_version_0 { said.has_keep_alive } else { true };

@@ -189,6 +189,9 @@ fn what_a_request_asks_for() {
     assert!(request("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n").is_persistent);
     let whole = request("GET http://a:80/7 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(whole.path(), Some(&b"/7"[..]));
+    let whole = request("GET http://a?/7 HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(whole.path(), Some(&b""[..]));
+    assert_eq!(request("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n").method, Method::Other);
     assert_eq!(request("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").path(), Some(&b"*"[..]));
     let long = request("DELETE /12345678901234567890123 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!((long.method, long.path()), (Method::Other, None));
@@ -211,6 +214,10 @@ fn what_is_no_request_is_told_with_its_status() {
     for (text, status) in [
         ("GET / HTTP/1.1\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
+        ("GET 7 HTTP/1.1\r\n", 400),
+        ("GET http:/7 HTTP/1.1\r\n", 400),
         ("GET  / HTTP/1.1\r\n", 400),
         ("GET /\r\n", 400),
         ("GET / \r\n", 400),

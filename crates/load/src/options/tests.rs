@@ -15,6 +15,12 @@ fn what_makes_no_sense_is_refused_and_says_what_would() {
     assert!(no(ClientOptions { rate: Some(0.0), ..good() }).contains("rate"));
     assert!(no(ClientOptions { threads: 0, ..good() }).contains("threads"));
     assert!(no(ClientOptions { threads: 9, connections: 8, ..good() }).contains("connection"));
+    let share = Share { nth: 0, of: 3 };
+    let shared = ClientOptions { share, threads: 3, connections: 8, ..good() };
+    assert!(no(shared).contains("processes"), "a thread without a connection would never end");
+    let long = Some(Duration::from_secs(u64::MAX));
+    assert!(no(ClientOptions { duration: long, ..good() }).contains("year"));
+    assert!(no(ClientOptions { verify_every: long, ..good() }).contains("year"));
     assert!(no(ClientOptions { request_bytes: 0, ..good() }).contains("1 to 1048576"));
     let long = ClientOptions { response_bytes: DATAGRAM_BYTES_MAX + 1, ..good() };
     assert!(long.check().is_ok());

@@ -10,11 +10,11 @@ use rustix::{
 
 use super::{
     counters::Counters,
-    http::{self, Date, Then},
+    http::{self, Date, NEVER, Phase, Then},
     output::{Output, PIECE, Sent},
     service::Service,
 };
-use crate::{deadlines::position, http::RequestParser};
+use crate::deadlines::position;
 
 /// Of HTTP less is read at once, because what is not answered yet may have to be kept.
 const HTTP_PIECE: usize = 16_384;
@@ -22,14 +22,14 @@ const HTTP_PIECE: usize = 16_384;
 /// How often one connection is read before others have their turn.
 const READS_IN_TURN: usize = 4;
 
+/// After so many bytes that were sent to one connection, others have their turn.
+const SENT_IN_TURN: u64 = 1 << 20;
+
 /// So many bytes are thrown away for a client to read why it was refused.
 const LINGER_BYTES_MAX: u32 = 1 << 20;
 
 /// The most bytes that one thread keeps for connections that read slower than they write.
 const HELD_MAX: usize = 64 << 20;
-
-/// No second: nothing is waited for.
-const NEVER: u32 = u32::MAX;
 
 pub(super) struct Connections {
     slots: Vec<Option<Connection>>,
@@ -70,26 +70,8 @@ enum State {
         partial: u32,
     },
     /// Apart, so that the others stay small.
-    Http(Box<Http>),
+    Http(Box<http::State>),
     Sink,
-}
-
-struct Http {
-    parser: RequestParser,
-    body_bytes: u64,
-    phase: Phase,
-    /// Since which second nothing went forward that should; `NEVER` if nothing should.
-    waits_since: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Open,
-    /// It is closed after the output.
-    Closing,
-    /// After the output, so many bytes at most are read before it is closed.
-    Refused,
-    Lingering(u32),
 }
 
 /// How a connection goes on.
@@ -175,14 +157,15 @@ impl Connections {
         }
     }
 
-    /// Closes those that keep HTTP waiting for longer than so many seconds.
+    /// Closes those that keep HTTP waiting for longer than so many seconds, and less than two more:
+    /// seconds are counted as they begin.
     pub(super) fn sweep(&mut self, timeout: u32, counters: &[Counters]) {
         let now = self.buffers.now;
         for slot in 0..self.slots.len() {
             let Some(Connection { state: State::Http(http), port, .. }) = &self.slots[slot] else {
                 continue;
             };
-            if http.waits_since != NEVER && now.saturating_sub(http.waits_since) >= timeout {
+            if http.waits_since != NEVER && now.saturating_sub(http.waits_since) > timeout {
                 counters[position(*port)].timed_out.add(1);
                 self.close(u32::try_from(slot).unwrap_or(u32::MAX), counters);
             }
@@ -228,7 +211,11 @@ impl Connection {
     fn turn(&mut self, buffers: &mut Buffers, counters: &Counters) -> Goes {
         let piece = if matches!(self.state, State::Http(_)) { HTTP_PIECE } else { PIECE };
         let mut is_drained = false;
+        let turn_over_at = counters.bytes_sent.read() + SENT_IN_TURN;
         for _ in 0..=READS_IN_TURN {
+            if counters.bytes_sent.read() >= turn_over_at {
+                return Goes::Again;
+            }
             match self.output.go_on(&self.socket, &buffers.filler, counters) {
                 Ok(Sent::All) => {}
                 Ok(Sent::Blocked) => return Goes::Writing,
@@ -275,6 +262,7 @@ impl Connection {
         counters: &Counters,
     ) -> Result<(), Errno> {
         let Buffers { filler, gathered, date, .. } = buffers;
+        let turn_over_at = counters.bytes_sent.read() + SENT_IN_TURN;
         match &mut self.state {
             State::Sink => {}
             State::Echo => {
@@ -308,7 +296,7 @@ impl Connection {
                     };
                     self.output.owe(taken.filler);
                     let sent = self.output.send(&self.socket, gathered, filler, counters)?;
-                    if sent != Sent::All {
+                    if sent != Sent::All || counters.bytes_sent.read() >= turn_over_at {
                         if !input.is_empty() && http.phase == Phase::Open {
                             self.output.hold_input(input);
                         }
@@ -364,10 +352,7 @@ impl State {
             Service::RequestResponse { request_bytes, response_bytes } => {
                 Self::Fixed { request_bytes, response_bytes, partial: 0 }
             }
-            Service::Http { body_bytes } => {
-                let (parser, phase) = (RequestParser::new(), Phase::Open);
-                Self::Http(Box::new(Http { parser, body_bytes, phase, waits_since: NEVER }))
-            }
+            Service::Http { body_bytes } => Self::Http(Box::new(http::State::new(body_bytes))),
         }
     }
 
@@ -376,20 +361,6 @@ impl State {
             Self::Echo | Self::Sink => false,
             Self::Fixed { partial, .. } => *partial > 0,
             Self::Http(http) => http.phase == Phase::Open && !http.parser.is_idle(),
-        }
-    }
-}
-
-impl Http {
-    /// Notes since when something is waited for. A head has to come whole in time; of what may be
-    /// longer, something.
-    fn note_time(&mut self, now: u32, is_all_sent: bool, has_read: bool, has_written: bool) {
-        let is_idle = is_all_sent && self.phase == Phase::Open && self.parser.is_idle();
-        let is_moving = has_written || (has_read && self.parser.is_in_body());
-        if is_idle {
-            self.waits_since = NEVER;
-        } else if self.waits_since == NEVER || is_moving {
-            self.waits_since = now;
         }
     }
 }

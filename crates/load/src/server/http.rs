@@ -16,6 +16,30 @@ const RESPONSE: usize = 4_096;
 /// A body up to this length is sent with others; a longer one by itself, from where it lies.
 const SHORT_BODY: u64 = 3_072;
 
+/// No second: nothing is waited for.
+pub(super) const NEVER: u32 = u32::MAX;
+
+/// A connection over which HTTP is spoken.
+pub(super) struct State {
+    pub(super) parser: RequestParser,
+    pub(super) body_bytes: u64,
+    pub(super) phase: Phase,
+    /// Since which second nothing went forward that should; `NEVER` if nothing should.
+    pub(super) waits_since: u32,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Requests are answered.
+    Open,
+    /// It is closed after the output.
+    Closing,
+    /// After the output, so many bytes at most are read before it is closed.
+    Refused,
+    Lingering(u32),
+}
+
 /// How a connection goes on after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
@@ -34,6 +58,31 @@ pub(super) struct Taken {
     /// So many bytes of filler follow what was gathered.
     pub(super) filler: u64,
     pub(super) then: Then,
+}
+
+impl State {
+    pub(super) fn new(body_bytes: u64) -> Self {
+        let (parser, phase) = (RequestParser::new(), Phase::Open);
+        Self { parser, body_bytes, phase, waits_since: NEVER }
+    }
+
+    /// Notes since when something is waited for. A head has to come whole in time; of what may be
+    /// longer, something.
+    pub(super) fn note_time(
+        &mut self,
+        now: u32,
+        is_all_sent: bool,
+        has_read: bool,
+        has_written: bool,
+    ) {
+        let is_idle = is_all_sent && self.phase == Phase::Open && self.parser.is_idle();
+        let is_moving = has_written || (has_read && self.parser.is_in_body());
+        if is_idle {
+            self.waits_since = NEVER;
+        } else if self.waits_since == NEVER || is_moving {
+            self.waits_since = now;
+        }
+    }
 }
 
 /// Answers the requests in `input`, until it is used up, or what is gathered is to be sent first.

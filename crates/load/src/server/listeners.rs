@@ -1,6 +1,10 @@
 //! The server's listening sockets, and its sockets for datagrams.
 
-use std::{io, net::SocketAddr, os::fd::OwnedFd};
+use std::{
+    io,
+    net::SocketAddr,
+    os::fd::{OwnedFd, RawFd},
+};
 
 use portolan_sys::limits;
 use rustix::{
@@ -27,6 +31,14 @@ pub(super) fn ensure_room(
     let wanted = u64::try_from(sockets.saturating_mul(threads)).unwrap_or(u64::MAX);
     let allowed = limits::descriptors().soft.unwrap_or(u64::MAX).saturating_sub(RESERVE);
     if wanted > allowed { Err(Error::Descriptors { wanted, allowed }) } else { Ok(()) }
+}
+
+/// The first number of the descriptors that are left for connections which are closed at once: one
+/// for each thread.
+pub(super) fn descriptors_end(threads: usize) -> RawFd {
+    let threads = u64::try_from(threads).unwrap_or(u64::MAX);
+    let end = limits::descriptors().soft.unwrap_or(u64::MAX).saturating_sub(threads);
+    RawFd::try_from(end).unwrap_or(RawFd::MAX)
 }
 
 /// Listens at one of the addresses. If its port is 0 it is, from then on, the one that was chosen.

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    os::fd::OwnedFd,
+    os::fd::{AsRawFd, OwnedFd, RawFd},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -58,8 +58,10 @@ pub(super) struct Worker {
     swept_at: u32,
     cpu_read_at: u64,
     has_http: bool,
-    /// A descriptor to give up when there are no more: a connection can then be taken off the
-    /// queue, which would else stay readable for ever.
+    /// From this number on descriptors are no connection's. Each thread has one of them, to take
+    /// connections off the queue for which there is none: it would else stay readable for ever.
+    descriptors_end: RawFd,
+    /// The same for when the whole host has no more.
     spare: Option<OwnedFd>,
 }
 
@@ -71,7 +73,12 @@ struct Listener {
 }
 
 impl Worker {
-    pub(super) fn new(places: &[Serve], timeout: Duration, stop: &Stop) -> io::Result<Self> {
+    pub(super) fn new(
+        places: &[Serve],
+        timeout: Duration,
+        stop: &Stop,
+        descriptors_end: RawFd,
+    ) -> io::Result<Self> {
         let poll = Poll::new()?;
         poll.add(stop, Token::Stop, EventFlags::IN)?;
         let services: Arc<[Service]> = places.iter().map(|place| place.service).collect();
@@ -88,6 +95,7 @@ impl Worker {
             timeout: u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX),
             swept_at: 0,
             cpu_read_at: 0,
+            descriptors_end,
             spare: spare(stop),
         })
     }
@@ -177,6 +185,10 @@ impl Worker {
         for _ in 0..ACCEPTED_IN_TURN {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             match accept_with(&self.listeners[nth].socket, flags) {
+                // The kernel gives out the lowest number that is free: all below are in use.
+                Ok(connection) if connection.as_raw_fd() >= self.descriptors_end => {
+                    self.turned_away(port);
+                }
                 Ok(connection) => self.accepted(connection, port),
                 Err(Errno::AGAIN) => return,
                 // Gone before it was accepted, or something on its way that accept(2) passes on.
@@ -235,12 +247,16 @@ impl Worker {
         let Listener { ref socket, port, .. } = self.listeners[nth];
         drop(self.spare.take());
         if accept_with(socket, SocketFlags::CLOEXEC).is_ok() {
-            let counters = &self.tally.ports[port];
-            counters.accepted.add(1);
-            counters.turned_away.add(1);
-            counters.closed.add(1);
+            self.turned_away(port);
         }
         self.spare = spare(&self.stop);
+    }
+
+    fn turned_away(&self, port: usize) {
+        let counters = &self.tally.ports[port];
+        counters.accepted.add(1);
+        counters.turned_away.add(1);
+        counters.closed.add(1);
     }
 }
 

@@ -83,9 +83,11 @@ pub fn choose(wish: &Wish, host: &Host, has_range: bool) -> Result<Choice, Strin
             "each port is found in constant time, on every kernel; the kernel's own search is slow \
              once half of its range is in use"
                 .to_owned(),
-            own.unwrap_or(all),
+            own.unwrap_or(ours(&all)),
         ),
-        Strategy::Explicit => made(Strategy::Explicit, ASKED.to_owned(), own.unwrap_or(all)),
+        Strategy::Explicit => {
+            made(Strategy::Explicit, ASKED.to_owned(), own.unwrap_or(ours(&all)))
+        }
         Strategy::Kernel if own.as_ref().is_some_and(|own| *own != all) => Err(format!(
             "the kernel chooses from net.ipv4.ip_local_port_range ({}-{}): leave --source-ports \
              out, or use --ports range or explicit",
@@ -113,6 +115,18 @@ pub fn choose(wish: &Wish, host: &Host, has_range: bool) -> Result<Choice, Strin
 }
 
 const ASKED: &str = "it was asked for";
+
+/// Of the kernel's range, a port of so many is left to it where nobody says which to use.
+const LEFT_OF: usize = 16;
+
+/// A port that a socket was bound to, be it for a connection in TIME-WAIT, is one that the kernel
+/// gives to nobody who connects or binds without naming one, whatever the destination
+/// (`__inet_hash_connect` passes over buckets with `fastreuse >= 0`). With all of its range used
+/// like that, no program of the host could connect to anywhere for a minute.
+fn ours(all: &RangeInclusive<u16>) -> RangeInclusive<u16> {
+    let left = u16::try_from(all.len() / LEFT_OF).unwrap_or(0);
+    *all.start()..=all.end() - left
+}
 
 /// Whether the kernel knows `IP_LOCAL_PORT_RANGE`.
 ///

@@ -11,8 +11,8 @@ fn a_size_is_a_rate() {
     let plan = Plan::at_rate(Flow::Short, 20_000, SECOND);
     assert_eq!(
         words(&plan.client_args()),
-        "client connect 127.0.0.1:5000-5000 --connections 1000 --duration 1000ms --json --rate \
-         20000 --source-ports 10000-65535"
+        "client connect 127.0.0.1:5000-5000 --connections 1000 --duration 1000ms --threads 1 \
+         --json --rate 20000 --source-ports 10000-65535"
     );
     assert_eq!(
         words(&plan.server_args()),

@@ -26,11 +26,11 @@ Examples:
   portolan load client request db.local:9000 --rate 50000 --ramp 10s --warm-up 12s --duration 1m \\
     --csv load.csv --hdr load.hlog --report load.html
   portolan load client hold 127.0.0.1:9000-9009 --connections 200000 --source 127.0.1.0/24
-  portolan load client http http://127.0.0.1:8080/ http://127.0.0.1:8080/a --expect-status 200
+  portolan load client http http://127.0.0.1:8080/ http://127.0.0.1:8080/64 --expect-status 200
   portolan load client udp 127.0.0.1:9000 --rate 5000
 
 Exit codes: 0 done; 1 errors, less than 90 % of the asked rate, or connections that were not held;
-2 nothing could be begun.")]
+2 nothing could be begun, or not written.")]
 pub struct ClientArgs {
     /// What to do.
     #[arg(value_enum)]
@@ -110,7 +110,8 @@ pub struct ClientArgs {
     #[arg(long, value_name = "LIST")]
     source: Option<String>,
 
-    /// Source ports of connections, in turns [default: the kernel's range of ephemeral ports].
+    /// Source ports of connections, in turns [default: the kernel's range of ephemeral ports, of
+    /// which `explicit` leaves a sixteenth to other programs].
     #[arg(long, value_name = "FIRST-LAST")]
     source_ports: Option<String>,
 

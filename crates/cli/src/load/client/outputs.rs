@@ -40,13 +40,10 @@ impl Outputs {
 
     /// Adds an interval.
     pub(super) fn add(&mut self, interval: &Interval, measured: &Measured) -> anyhow::Result<()> {
-        if let Some(csv) = &mut self.csv {
-            csv.write(&csv::row(interval))?;
-        }
-        if let Some(hdr) = &mut self.hdr {
-            hdr.write(&hlog::lines(interval, measured))?;
-        }
-        Ok(())
+        // One that cannot be written does not keep from the other.
+        let csv = self.csv.as_mut().map_or(Ok(()), |csv| csv.write(&csv::row(interval)));
+        let lines = |hdr: &mut Output| hdr.write(&hlog::lines(interval, measured));
+        csv.and(self.hdr.as_mut().map_or(Ok(()), lines))
     }
 
     /// Writes what is known at the end only.

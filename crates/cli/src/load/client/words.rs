@@ -261,7 +261,7 @@ fn bad_targets(out: &mut String, summary: &Summary) {
     let has_errors = |target: &&Target| target.counts.errors() > 0;
     let bad: Vec<&Target> = summary.targets.iter().filter(has_errors).collect();
     if !bad.is_empty() {
-        line(out, &format!("\n{} targets with errors:", bad.len()));
+        line(out, &format!("\ntargets with errors: {}", bad.len()));
     }
     for target in bad.iter().take(SHOWN_MAX) {
         let name = target.url.clone().unwrap_or_else(|| target.address.to_string());

@@ -14,6 +14,10 @@ use crate::{client::run::Run, counts::ErrorKind, deadlines::position};
 /// How many bytes are read or written at once.
 pub(super) const PIECE: usize = 65_536;
 
+/// So many pieces, or requests that nobody answers, one connection reads or sends before others,
+/// deadlines and the end of the run have their turn.
+const IN_TURN: u32 = 64;
+
 /// Nothing more will come.
 pub(super) const OVER: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
@@ -21,11 +25,14 @@ impl Connections {
     /// Sends what is to be sent, as far as the kernel takes it; whether the connection is still
     /// open.
     pub(super) fn send_all(&mut self, run: &mut Run, slot: u32) -> bool {
-        loop {
-            if let Err(kind) = self.send(run, slot) {
-                self.fail(run, slot, kind);
-                return false;
-            }
+        for _ in 0..IN_TURN {
+            let is_full = match self.send(run, slot) {
+                Ok(is_full) => is_full,
+                Err(kind) => {
+                    self.fail(run, slot, kind);
+                    return false;
+                }
+            };
             if self.protocol.has_responses() {
                 return true;
             }
@@ -40,13 +47,16 @@ impl Connections {
                     return false;
                 }
             }
-            if self.all[position(slot)].ring.unsent == 0 {
+            if is_full || self.all[position(slot)].ring.unsent == 0 {
                 return true;
             }
         }
+        self.send_later(slot);
+        true
     }
 
-    fn send(&mut self, run: &mut Run, slot: u32) -> Result<(), ErrorKind> {
+    /// Sends; whether the kernel takes no more for now.
+    fn send(&mut self, run: &mut Run, slot: u32) -> Result<bool, ErrorKind> {
         let connection = &mut self.all[position(slot)];
         let ring = &mut connection.ring;
         let Some(socket) = &connection.socket else { return Err(ErrorKind::Other) };
@@ -71,7 +81,7 @@ impl Connections {
             };
             let mut count = match send(socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => count,
-                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::AGAIN) => return Ok(true),
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(ErrorKind::of(errno)),
             };
@@ -88,7 +98,7 @@ impl Connections {
                 }
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Reads what has come.
@@ -96,7 +106,13 @@ impl Connections {
         let is_over = flags.intersects(OVER);
         // Taken out, so that the rest can be changed meanwhile; nothing is allocated.
         let mut read = mem::take(&mut self.read);
+        let mut pieces = 0;
         while let Some(socket) = &self.all[position(slot)].socket {
+            if pieces == IN_TURN {
+                self.read_later(slot);
+                break;
+            }
+            pieces += 1;
             match recv(socket, &mut *read, RecvFlags::empty()) {
                 Ok((_, 0)) => {
                     self.ended(run, slot);
@@ -130,7 +146,9 @@ impl Connections {
             let connection = &mut self.all[position(slot)];
             let ring = connection.ring;
             let count = |bytes: usize| u64::try_from(bytes).unwrap_or(0);
-            if ring.count == ring.unsent {
+            // HTTP may be answered before it is asked for completely: a body that is too large.
+            let is_early = ring.count == ring.unsent;
+            if is_early && !(ring.sent_bytes > 0 && self.protocol.may_be_early()) {
                 // Nobody has asked for it.
                 let has_asked = ring.count > 0;
                 run.counts(connection.home).bytes_received += count(bytes.len());
@@ -152,7 +170,7 @@ impl Connections {
             let taken = match taken {
                 Ok(taken) if !taken.is_whole => continue,
                 // More came than was asked for.
-                Ok(_) if !bytes.is_empty() && ring.count - ring.unsent == 1 => {
+                Ok(_) if !bytes.is_empty() && ring.count - ring.unsent <= 1 => {
                     run.counts(target).bytes_received += count(bytes.len());
                     self.fail(run, slot, ErrorKind::Unexpected);
                     return false;
@@ -166,7 +184,7 @@ impl Connections {
             if !self.complete(run, slot, now, taken.wrong) {
                 return false;
             }
-            if !taken.is_persistent {
+            if is_early || !taken.is_persistent {
                 self.close(run, slot);
                 return false;
             }

@@ -1,5 +1,6 @@
 use std::{
     io::{Read, Write},
+    net::{TcpListener, TcpStream},
     os::unix::net::UnixStream,
 };
 
@@ -97,9 +98,47 @@ fn only_what_keeps_http_waiting_is_given_up() {
     assert_eq!(say(&mut connections, b"x", 2_009), going);
     assert_eq!(say(&mut connections, b"x1234567", 2_018), going);
     assert_eq!(say(&mut connections, b"9", 2_027), going);
-    // A head may not.
+    // An empty line before a request is none yet (RFC 9112, section 2.2).
+    assert_eq!(say(&mut connections, b"\r\n", 2_100), going);
+    assert_eq!(say(&mut connections, b"\r\n", 2_900), going);
+    // A head may not. It came late in its second, so that there is one more.
     assert_eq!(say(&mut connections, b"GET / HTTP/1.1\r\n", 3_000), going);
     assert_eq!(say(&mut connections, b"Host:", 3_009), going);
-    assert_eq!(say(&mut connections, b" a", 3_010), (Goes::Reading, 1));
+    assert_eq!(say(&mut connections, b" a", 3_010), going);
+    assert_eq!(say(&mut connections, b"b", 3_011), (Goes::Reading, 1));
     assert_eq!((counters[0].read().closed, counters[0].read().requests), (1, 2));
+}
+
+#[test]
+fn who_asks_for_much_at_once_leaves_others_their_turn() {
+    const EACH: usize = 900_000;
+    const REQUESTS: usize = 300;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mine = listener.accept().unwrap().0;
+    mine.set_nonblocking(true).unwrap();
+    let mut connections = Connections::new();
+    connections.insert(mine.into(), 0, Service::Http { body_bytes: 1 });
+    let request = format!("GET /{EACH} HTTP/1.1\r\nHost: a\r\n\r\n");
+    theirs.write_all(request.repeat(REQUESTS).as_bytes()).unwrap();
+    // It reads as fast as it is written to.
+    let reading = std::thread::spawn(move || {
+        let (mut all, mut buffer) = (0, vec![0; 1 << 20]);
+        while let Ok(count @ 1..) = theirs.read(&mut buffer) {
+            all += count;
+        }
+        all
+    });
+    let counters = <[Counters; 1]>::default();
+    let (mut before, mut most) = (0, 0);
+    while before < (REQUESTS * EACH) as u64 {
+        connections.serve(0, EventFlags::OUT, &counters);
+        let sent = counters[0].read().bytes_sent;
+        most = most.max(sent - before);
+        before = sent;
+    }
+    assert!(most <= 3 << 20, "{most} bytes in one turn");
+    while connections.serve(0, EventFlags::OUT, &counters) != Goes::Reading {}
+    connections.close(0, &counters);
+    assert_eq!(reading.join().unwrap() as u64, counters[0].read().bytes_sent);
 }

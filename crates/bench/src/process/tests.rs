@@ -45,9 +45,14 @@ fn one_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn what_starts_on_one_processor_stays_there() {
+fn what_starts_on_a_processor_stays_there_and_two_do_not_share_one() {
     let before = rustix::thread::sched_getaffinity(None).unwrap();
-    let ended = on_one_processor(|| shell("nproc")).wait(LONG).unwrap();
-    assert_eq!(ended.output, b"1\n");
-    assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), before);
+    let script = "nproc; grep Cpus_allowed_list /proc/self/status";
+    let said = [Processor::Last, Processor::BeforeLast].map(|processor| {
+        let ended = on_processor(processor, || shell(script)).wait(LONG).unwrap();
+        assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), before);
+        String::from_utf8(ended.output).unwrap()
+    });
+    assert!(said.iter().all(|said| said.starts_with("1\n")), "{said:?}");
+    assert_eq!(said[0] == said[1], before.count() == 1, "{said:?}");
 }

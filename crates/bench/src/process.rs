@@ -29,7 +29,7 @@ const COMPLAINT_MAX: usize = 300;
 
 /// A running process. What it says goes to files in memory, so that nobody takes CPU time to read
 /// it meanwhile. It is ended when this is dropped.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Option<Child>,
     said: File,
     output: File,
@@ -37,22 +37,22 @@ pub(super) struct Process {
 }
 
 /// One that has ended.
-pub(super) struct Ended {
-    pub(super) usage: Usage,
-    pub(super) output: Vec<u8>,
-    pub(super) said: String,
+pub(crate) struct Ended {
+    pub(crate) usage: Usage,
+    pub(crate) output: Vec<u8>,
+    pub(crate) said: String,
 }
 
 impl Ended {
     /// What it said to standard error, in one line.
-    pub(super) fn complaint(&self) -> String {
+    pub(crate) fn complaint(&self) -> String {
         one_line(&self.said)
     }
 }
 
 impl Process {
     /// Starts `program` in the network namespace and on the processors of the calling thread.
-    pub(super) fn start(program: &Program) -> Result<Self, Fault> {
+    pub(crate) fn start(program: &Program) -> Result<Self, Fault> {
         let name = program.describe();
         let start = || -> io::Result<Self> {
             let (said, output) = (in_memory("said")?, in_memory("output")?);
@@ -63,20 +63,30 @@ impl Process {
         start().map_err(|error| Error::system(format!("run {name}"))(error).into())
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)
+    }
+
+    /// Whether it has not ended.
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// What it has said to standard error so far, in one line.
+    pub(crate) fn complaint(&self) -> String {
+        one_line(&content(&self.said))
     }
 
     /// Waits until it has said `text` to standard error.
     ///
     /// # Errors
     /// What it said instead, if it ended or took longer than `longest`.
-    pub(super) fn wait_for(&mut self, text: &str, longest: Duration) -> Result<(), String> {
+    pub(crate) fn wait_for(&mut self, text: &str, longest: Duration) -> Result<(), String> {
         self.wait_until(longest, |process| content(&process.said).contains(text))
     }
 
     /// The same of standard output.
-    pub(super) fn wait_for_output(&mut self, text: &str, longest: Duration) -> Result<(), String> {
+    pub(crate) fn wait_for_output(&mut self, text: &str, longest: Duration) -> Result<(), String> {
         self.wait_until(longest, |process| content(&process.output).contains(text))
     }
 
@@ -87,13 +97,12 @@ impl Process {
     ) -> Result<(), String> {
         let deadline = Instant::now() + longest;
         loop {
-            let has_ended =
-                self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
+            let has_ended = !self.runs();
             if is_so(self) {
                 return Ok(());
             }
             if has_ended {
-                let said = one_line(&content(&self.said));
+                let said = self.complaint();
                 return Err(if said.is_empty() { format!("{} ended", self.name) } else { said });
             }
             if Instant::now() > deadline {
@@ -104,7 +113,7 @@ impl Process {
     }
 
     /// Asks it to end in order, and waits for that.
-    pub(super) fn end(self, longest: Duration) -> Result<Ended, Fault> {
+    pub(crate) fn end(self, longest: Duration) -> Result<Ended, Fault> {
         if let Some(pid) = self.child.as_ref().map(Pid::from_child) {
             // It fails where it has ended already; it was not waited for, so this is still it.
             let _ = rustix::process::kill_process(pid, Signal::INT);
@@ -113,7 +122,7 @@ impl Process {
     }
 
     /// Waits for its end.
-    pub(super) fn wait(mut self, longest: Duration) -> Result<Ended, Fault> {
+    pub(crate) fn wait(mut self, longest: Duration) -> Result<Ended, Fault> {
         let Some(child) = self.child.as_ref() else {
             return Err(Fault::Failed(format!("{} is not there", self.name)));
         };
@@ -179,14 +188,30 @@ fn one_line(text: &str) -> String {
     line.chars().take(COMPLAINT_MAX).collect()
 }
 
-/// Does `work` on the last processor that this thread may use, and what `work` starts stays there.
+/// One of the processors that a thread may use.
 ///
-/// The last one: where only some are told to handle interrupts, it is the first ones.
-pub(super) fn on_one_processor<T>(work: impl FnOnce() -> T) -> T {
+/// They are counted from the last one: where only some are told to handle interrupts, it is the
+/// first ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Processor {
+    /// The last one.
+    Last,
+    /// The one before it; the same where there is but one.
+    BeforeLast,
+}
+
+/// Does `work` on one processor, and what `work` starts stays there.
+pub(crate) fn on_processor<T>(processor: Processor, work: impl FnOnce() -> T) -> T {
     let Ok(all) = rustix::thread::sched_getaffinity(None) else { return work() };
-    let mut one = CpuSet::new();
-    if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|&cpu| all.is_set(cpu)) {
-        one.set(last);
+    let mut usable = (0..CpuSet::MAX_CPU).rev().filter(|&cpu| all.is_set(cpu));
+    let last = usable.next();
+    let chosen = match processor {
+        Processor::Last => last,
+        Processor::BeforeLast => usable.next().or(last),
+    };
+    if let Some(chosen) = chosen {
+        let mut one = CpuSet::new();
+        one.set(chosen);
         // Where it is refused the scheduler decides, which is more noise.
         let _ = rustix::thread::sched_setaffinity(None, &one);
     }
