@@ -92,7 +92,9 @@ pub enum Check {
     /// from senders on the same machine for the device to complete (`CHECKSUM_PARTIAL`,
     /// include/linux/skbuff.h). Nothing was damaged on the way, as there was none.
     Partial,
-    /// It is neither.
+    /// There is none, which UDP over IPv4 alone allows: RFC 768.
+    Absent,
+    /// It is none of these.
     Wrong,
 }
 
@@ -141,6 +143,12 @@ pub(crate) fn full(packet: &[u8], protocol: u8, source: IpAddr, destination: IpA
     let mut sum = pseudo_sum(packet, protocol, source, destination);
     sum.add(packet);
     sum.finish()
+}
+
+/// What stands in the checksum field of an upper-layer packet whose checksum the device completes:
+/// see [`Check::Partial`].
+pub(crate) fn partial(packet: &[u8], protocol: u8, source: IpAddr, destination: IpAddr) -> u16 {
+    pseudo_sum(packet, protocol, source, destination).folded()
 }
 
 /// The checksum after one 16-bit word of the packet changed from `old` to `new`: RFC 1624,

@@ -13,7 +13,7 @@ use zerocopy::{
 
 use crate::{
     Malformed, NoRoom, Seq,
-    checksum::{Check, full},
+    checksum::{Check, full, partial},
     malformed::{split, split_header, write_header},
     protocol::TCP,
 };
@@ -273,6 +273,30 @@ impl Repr {
         source: IpAddr,
         destination: IpAddr,
     ) -> Result<(), NoRoom> {
+        let header = self.write(buffer)?;
+        let checksum = full(buffer, TCP, source, destination).into();
+        write_header("TCP header", &Header { checksum, ..header }, buffer)
+    }
+
+    /// As [`emit`](Self::emit), but the checksum is left to the device: its field gets the sum of
+    /// the pseudo header, as with [`Check::Partial`], and the payload need not be there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`emit`](Self::emit).
+    pub fn emit_partial(
+        &self,
+        buffer: &mut [u8],
+        source: IpAddr,
+        destination: IpAddr,
+    ) -> Result<(), NoRoom> {
+        let header = self.write(buffer)?;
+        let checksum = partial(buffer, TCP, source, destination).into();
+        write_header("TCP header", &Header { checksum, ..header }, buffer)
+    }
+
+    /// Writes the header without a checksum, and the options.
+    fn write(&self, buffer: &mut [u8]) -> Result<Header, NoRoom> {
         let (needed, found) = (self.header_len(), buffer.len());
         let options = buffer.get_mut(HEADER_BYTES..).ok_or(NoRoom::Buffer {
             what: "TCP header",
@@ -280,7 +304,7 @@ impl Repr {
             found,
         })?;
         self.options.emit(options)?;
-        let mut header = Header {
+        let header = Header {
             source_port: self.source_port.into(),
             destination_port: self.destination_port.into(),
             sequence: self.sequence.0.into(),
@@ -293,8 +317,7 @@ impl Repr {
             urgent_pointer: self.urgent_pointer.into(),
         };
         write_header("TCP header", &header, buffer)?;
-        header.checksum = full(buffer, TCP, source, destination).into();
-        write_header("TCP header", &header, buffer)
+        Ok(header)
     }
 }
 

@@ -72,10 +72,13 @@ impl Template {
             traffic_class: 0,
             identification: 0,
             dont_fragment: true,
+            more_fragments: false,
+            fragment_offset: 0,
             ttl: HOP_LIMIT,
             protocol: protocol::TCP,
             source: nobody,
             destination: nobody,
+            options: &[],
             payload_len: syn.header_len(),
         };
         let mut bytes = [0; PACKET_BYTES_MAX];
