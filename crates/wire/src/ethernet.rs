@@ -1,6 +1,9 @@
 //! Ethernet II frames, with or without VLAN tags: IEEE 802.3, clause 3.
 
-use core::fmt;
+use core::{
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr},
+};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, network_endian::U16};
 
@@ -36,6 +39,18 @@ pub struct Address(pub [u8; 6]);
 impl Address {
     /// The address of all stations.
     pub const BROADCAST: Self = Self([0xff; 6]);
+
+    /// The stations that listen to a multicast address of IPv4: RFC 1112, section 6.4.
+    pub const fn of_multicast_v4(group: Ipv4Addr) -> Self {
+        let [_, b, c, d] = group.octets();
+        Self([0x01, 0x00, 0x5e, b & 0x7f, c, d])
+    }
+
+    /// The stations that listen to a multicast address of IPv6: RFC 2464, section 7.
+    pub const fn of_multicast_v6(group: Ipv6Addr) -> Self {
+        let [.., a, b, c, d] = group.octets();
+        Self([0x33, 0x33, a, b, c, d])
+    }
 
     /// Whether it addresses a group of stations, which [`Address::BROADCAST`] does too.
     pub const fn is_multicast(self) -> bool {

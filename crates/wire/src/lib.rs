@@ -9,7 +9,7 @@
 //!
 //! Read in this order: `malformed.rs`, `checksum.rs`, `seq.rs`, `vlan.rs`, `ethernet.rs`, `arp.rs`,
 //! `protocol.rs`, `ipv4.rs`, `ipv4/options.rs`, `ipv6.rs`, `ipv6/extension.rs`,
-//! `ipv6/extension/options.rs`, `icmpv4.rs`, `icmpv6.rs`, `udp.rs`,
+//! `ipv6/extension/options.rs`, `icmpv4.rs`, `icmpv6.rs`, `ndp.rs`, `ndp/options.rs`, `udp.rs`,
 //! `tcp.rs`, `tcp/options.rs`.
 
 #![forbid(unsafe_code)]
@@ -28,6 +28,7 @@ pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
 mod malformed;
+pub mod ndp;
 pub mod protocol;
 pub mod seq;
 pub mod tcp;

@@ -20,7 +20,7 @@ use crate::{
 
 pub mod options;
 
-pub use options::{Option_, Options, SackBlock, SackBlocks, Timestamps};
+pub use options::{FastOpenCookie, Option_, Options, SackBlock, SackBlocks, Timestamps};
 
 /// Length of the header in bytes, without options.
 pub const HEADER_BYTES: usize = size_of::<Header>();

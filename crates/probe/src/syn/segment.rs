@@ -219,7 +219,7 @@ fn echoed(packet: &tcp::Packet<'_>, attempts: u8) -> Option<u8> {
     if attempts == 1 {
         return Some(0);
     }
-    let echo = packet.options().map_while(Result::ok).find_map(|option| match option {
+    let echo = packet.options().filter_map(Result::ok).find_map(|option| match option {
         Option_::Timestamps(Timestamps { echo, .. }) => Some(echo),
         _ => None,
     })?;

@@ -45,6 +45,15 @@ fn leaves_the_third_tag() {
 }
 
 #[test]
+fn groups_have_addresses() {
+    let all_hosts = Address::of_multicast_v4(Ipv4Addr::new(224, 129, 2, 3));
+    assert_eq!(all_hosts.to_string(), "01:00:5e:01:02:03");
+    let group = Address::of_multicast_v6("ff02::1:ff01:203".parse().unwrap());
+    assert_eq!(group.to_string(), "33:33:ff:01:02:03");
+    assert!(all_hosts.is_multicast() && group.is_multicast());
+}
+
+#[test]
 fn says_how_much_is_missing() {
     let cut = Packet::parse(&[0; 13]).unwrap_err();
     assert_eq!(cut, Malformed::Truncated { what: "Ethernet header", needed: 14, found: 13 });
