@@ -292,7 +292,7 @@ impl Repr<'_> {
         }
         let dont_fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
         let more_fragments = if self.more_fragments { MORE_FRAGMENTS } else { 0 };
-        Ok(dont_fragment | more_fragments | self.fragment_offset / 8)
+        Ok(dont_fragment | more_fragments | (self.fragment_offset / 8))
     }
 }
 

@@ -273,9 +273,12 @@ impl Repr {
         source: IpAddr,
         destination: IpAddr,
     ) -> Result<(), NoRoom> {
-        let header = self.write(buffer)?;
-        let checksum = full(buffer, TCP, source, destination).into();
-        write_header("TCP header", &Header { checksum, ..header }, buffer)
+        self.write(buffer, 0)?;
+        let checksum = full(buffer, TCP, source, destination);
+        if let Some(field) = buffer.get_mut(CHECKSUM_AT..CHECKSUM_AT + 2) {
+            field.copy_from_slice(&checksum.to_be_bytes());
+        }
+        Ok(())
     }
 
     /// As [`emit`](Self::emit), but the checksum is left to the device: its field gets the sum of
@@ -290,13 +293,11 @@ impl Repr {
         source: IpAddr,
         destination: IpAddr,
     ) -> Result<(), NoRoom> {
-        let header = self.write(buffer)?;
-        let checksum = partial(buffer, TCP, source, destination).into();
-        write_header("TCP header", &Header { checksum, ..header }, buffer)
+        self.write(buffer, partial(buffer, TCP, source, destination))
     }
 
-    /// Writes the header without a checksum, and the options.
-    fn write(&self, buffer: &mut [u8]) -> Result<Header, NoRoom> {
+    /// Writes the header with this checksum, and the options.
+    fn write(&self, buffer: &mut [u8], checksum: u16) -> Result<(), NoRoom> {
         let (needed, found) = (self.header_len(), buffer.len());
         let options = buffer.get_mut(HEADER_BYTES..).ok_or(NoRoom::Buffer {
             what: "TCP header",
@@ -313,11 +314,10 @@ impl Repr {
             data_offset: u8::try_from(needed / 4).unwrap_or(15) << 4,
             flags: self.flags.0,
             window: self.window.into(),
-            checksum: U16::ZERO,
+            checksum: checksum.into(),
             urgent_pointer: self.urgent_pointer.into(),
         };
-        write_header("TCP header", &header, buffer)?;
-        Ok(header)
+        write_header("TCP header", &header, buffer)
     }
 }
 
@@ -343,6 +343,9 @@ struct QuotedHeader {
     destination_port: U16,
     sequence: U32,
 }
+
+/// Where the checksum is in [`Header`].
+const CHECKSUM_AT: usize = 16;
 
 const NAMES: [(Flags, &str); 8] = [
     (Flags::FIN, "FIN"),

@@ -2,6 +2,8 @@
 //! selective acknowledgment: RFC 2018; fast open: RFC 7413; signatures: RFC 2385 and RFC 5925; user
 //! timeout: RFC 5482.
 
+use core::slice;
+
 use crate::{Malformed, NoRoom, Seq, malformed::split};
 
 /// How many bytes of options a header has room for: RFC 9293, section 3.1.
@@ -120,15 +122,14 @@ impl FastOpenCookie {
         self.bytes.get(..self.length.into()).unwrap_or_default()
     }
 
-    /// The option, with its padding behind it.
-    fn words(self) -> impl Iterator<Item = [u8; 4]> {
+    /// Writes the option, with its padding behind it.
+    fn write(&self, to: &mut Words<'_>) {
         let mut option = [NO_OPERATION; FAST_OPEN_BYTES_MAX + 4];
         let bytes = [FAST_OPEN, self.length + 2].into_iter().chain(self.as_slice().iter().copied());
         option.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
         let (words, _) = option.as_chunks::<4>();
         let count = usize::from(self.length + 2).div_ceil(4);
-        let words: [[u8; 4]; 5] = words.try_into().unwrap_or_default();
-        words.into_iter().take(count)
+        words.iter().take(count).for_each(|word| to.put(*word));
     }
 }
 
@@ -313,45 +314,55 @@ impl Options {
             return Err(NoRoom::Buffer { what: "TCP options", needed, found });
         }
         let (to, _) = buffer.as_chunks_mut::<4>();
-        for (to, word) in to.iter_mut().zip(self.words()) {
-            *to = word;
-        }
+        self.write(&mut Words { free: to.iter_mut() });
         Ok(())
     }
 
     /// The options in the order and with the padding of Linux (`tcp_options_write`,
     /// net/ipv4/tcp_output.c), so that a probe looks to firewalls as any other client.
-    fn words(&self) -> impl Iterator<Item = [u8; 4]> {
+    fn write(&self, to: &mut Words<'_>) {
         const PADDING: [u8; 2] = [NO_OPERATION, NO_OPERATION];
-        let mss = self.mss.map(|mss| {
+        if let Some(mss) = self.mss {
             let [high, low] = mss.to_be_bytes();
-            [MAXIMUM_SEGMENT_SIZE, 4, high, low]
-        });
-        // With timestamps, the two bytes of this option take the place of their padding.
+            to.put([MAXIMUM_SEGMENT_SIZE, 4, high, low]);
+        }
         let [a, b] = if self.sack_permitted { [SACK_PERMITTED, 2] } else { PADDING };
-        let timestamps = self.timestamps.map(|Timestamps { value, echo }| {
-            [[a, b, TIMESTAMPS, 10], value.to_be_bytes(), echo.to_be_bytes()]
-        });
-        let sack_permitted = (self.sack_permitted && self.timestamps.is_none()).then_some([
-            NO_OPERATION,
-            NO_OPERATION,
-            SACK_PERMITTED,
-            2,
-        ]);
-        let window_scale = self.window_scale.map(|shift| [NO_OPERATION, WINDOW_SCALE, 3, shift]);
-        let blocks = self.sack.as_slice();
-        let fast_open = self.fast_open.map(FastOpenCookie::words);
-        // At most four blocks, so that it is at most 34.
-        let sack_length = blocks.iter().fold(2, |length, _| length + 8);
-        let sack = (!blocks.is_empty()).then_some([NO_OPERATION, NO_OPERATION, SACK, sack_length]);
-        let blocks = blocks.iter().flat_map(|block| [block.left, block.right]);
-        mss.into_iter()
-            .chain(timestamps.into_iter().flatten())
-            .chain(sack_permitted)
-            .chain(window_scale)
-            .chain(fast_open.into_iter().flatten())
-            .chain(sack)
-            .chain(blocks.map(|number| number.0.to_be_bytes()))
+        if let Some(Timestamps { value, echo }) = self.timestamps {
+            // The two bytes of the other option take the place of the padding.
+            to.put([a, b, TIMESTAMPS, 10]);
+            to.put(value.to_be_bytes());
+            to.put(echo.to_be_bytes());
+        } else if self.sack_permitted {
+            to.put([NO_OPERATION, NO_OPERATION, SACK_PERMITTED, 2]);
+        }
+        if let Some(shift) = self.window_scale {
+            to.put([NO_OPERATION, WINDOW_SCALE, 3, shift]);
+        }
+        if let Some(cookie) = self.fast_open {
+            cookie.write(to);
+        }
+        if self.sack.count > 0 {
+            // At most four blocks, so that it is at most 34.
+            to.put([NO_OPERATION, NO_OPERATION, SACK, 2 + 8 * self.sack.count]);
+        }
+        for SackBlock { left: Seq(left), right: Seq(right) } in self.sack.as_slice() {
+            to.put(left.to_be_bytes());
+            to.put(right.to_be_bytes());
+        }
+    }
+}
+
+/// The words of a header that are still to be written.
+struct Words<'a> {
+    free: slice::IterMut<'a, [u8; 4]>,
+}
+
+impl Words<'_> {
+    /// Writes the next one; there is room for each, as their number was compared before.
+    fn put(&mut self, word: [u8; 4]) {
+        if let Some(free) = self.free.next() {
+            *free = word;
+        }
     }
 }
 
