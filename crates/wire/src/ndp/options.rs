@@ -1,5 +1,5 @@
-//! The options of neighbour discovery: RFC 4861, section 4.6, on Ethernet (RFC 2464, section 6), and
-//! those of RFC 8106.
+//! The options of neighbour discovery: RFC 4861, section 4.6, on Ethernet (RFC 2464, section 6),
+//! and those of RFC 8106.
 
 use core::net::Ipv6Addr;
 

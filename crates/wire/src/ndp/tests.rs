@@ -231,7 +231,10 @@ proptest! {
             }
             Message::RouterSolicitation | Message::NeighborSolicitation { .. } =>
                 hardware.map(|a| Option_::SourceLinkLayerAddress(Address(a))).into_iter().collect(),
-            _ => hardware.map(|a| Option_::TargetLinkLayerAddress(Address(a))).into_iter().collect(),
+            _ => {
+                let address = hardware.map(|a| Option_::TargetLinkLayerAddress(Address(a)));
+                address.into_iter().collect()
+            }
         };
         let bytes = emit(&Repr { message, options: &options }, LINK_LOCAL, GLOBAL);
         let lladdr = hardware.map(|address| RawHardwareAddress::from_bytes(&address));

@@ -45,7 +45,8 @@ fn refuses_what_has_no_room() {
 
 proptest! {
     #[test]
-    fn etherparse_reads_what_is_written(list in vec(tag(), 0..=TAGS_MAX), ethertype in 0x600..=u16::MAX) {
+    fn etherparse_reads_what_is_written(list in vec(tag(), 0..=TAGS_MAX),
+                                        ethertype in 0x600..=u16::MAX) {
         let ethertype = EtherType(ethertype);
         // etherparse would go on to read these.
         prop_assume!(!matches!(
