@@ -1,4 +1,10 @@
 //! The internet checksum: RFC 1071, its incremental update: RFC 1624.
+//!
+//! Counted by callgrind in a release build for x86-64 as it is by default (SSE2), a sum over 20
+//! bytes takes about 105 instructions, over 64 bytes 140, over 1,460 bytes 800 and over 9,000 bytes
+//! 4,300. Tried beside it: chains of 64-bit additions with carry take 2 to 3 times as long from 500
+//! bytes on, sums of 128 bits 1.2 to 1.5 times, as they are no vectors; 32-bit sums of 16-bit words
+//! are vectors, and 1.6 times as long.
 
 use core::net::IpAddr;
 
@@ -7,32 +13,32 @@ use core::net::IpAddr;
 /// Parts may have odd lengths: the next one continues in the middle of the 16-bit word.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum {
-    /// The sum of the big-endian words so far. A packet does not have enough of them to overflow
-    /// it.
+    /// The sum so far of the words as they lie in memory. A packet does not have enough of them to
+    /// overflow it.
     words: u64,
-    /// Whether an odd number of bytes went in, so that the next byte is the low half of a word.
+    /// Whether an odd number of bytes went in, so that the next byte is the second one of a word.
     is_odd: bool,
 }
 
 impl Sum {
     /// Adds the next bytes.
     pub fn add(&mut self, bytes: &[u8]) {
-        for block in bytes.chunks(BLOCK_BYTES) {
-            let sum = sum_block(block);
-            // RFC 1071, section 2 (B): the sum of swapped words is the swapped sum.
-            let sum = if self.is_odd { sum.swap_bytes() } else { sum };
-            self.add_word(sum);
-            self.is_odd ^= block.len() % 2 == 1;
+        if bytes.len() <= BLOCK_BYTES {
+            self.add_block(bytes);
+        } else {
+            bytes.chunks(BLOCK_BYTES).for_each(|block| self.add_block(block));
         }
     }
 
     /// Adds one 16-bit word, given in the host's byte order, as the next two bytes.
     pub fn add_u16(&mut self, word: u16) {
-        self.add_word(if self.is_odd { word.swap_bytes() } else { word });
+        let word = word.to_be();
+        self.words += u64::from(if self.is_odd { word.swap_bytes() } else { word });
     }
 
     /// Adds one 32-bit word, given in the host's byte order, as the next four bytes.
     pub fn add_u32(&mut self, word: u32) {
+        let word = word.to_be();
         // As two words of 16 bits: the upper half counts 2^16, which is 1 in this arithmetic.
         self.words += u64::from(if self.is_odd { word.swap_bytes().rotate_left(16) } else { word });
     }
@@ -59,18 +65,14 @@ impl Sum {
     pub fn add_address(&mut self, address: IpAddr) {
         match address {
             IpAddr::V4(address) => self.add_u32(address.to_bits()),
-            IpAddr::V6(address) => {
-                let octets = address.octets();
-                let (words, _) = octets.as_chunks::<4>();
-                words.iter().for_each(|word| self.add_u32(u32::from_be_bytes(*word)));
-            }
+            IpAddr::V6(address) => self.add_block(&address.octets()),
         }
     }
 
     /// The sum in 16 bits, not complemented, in the host's byte order. It is `0xffff` over a packet
     /// whose own checksum is right, and 0 only if all that was added is 0.
     pub const fn folded(self) -> u16 {
-        fold(self.words)
+        u16::from_be(fold(self.words))
     }
 
     /// The checksum to write: the sum's complement, in the host's byte order.
@@ -78,8 +80,11 @@ impl Sum {
         !self.folded()
     }
 
-    fn add_word(&mut self, word: u16) {
-        self.words += u64::from(word);
+    fn add_block(&mut self, block: &[u8]) {
+        let sum = sum_block(block);
+        // RFC 1071, section 2 (B): the sum of swapped words is the swapped sum.
+        self.words += if self.is_odd { fold(sum).swap_bytes().into() } else { sum };
+        self.is_odd ^= block.len() % 2 == 1;
     }
 }
 
@@ -92,7 +97,9 @@ pub enum Check {
     /// from senders on the same machine for the device to complete (`CHECKSUM_PARTIAL`,
     /// include/linux/skbuff.h). Nothing was damaged on the way, as there was none.
     Partial,
-    /// It is neither.
+    /// There is none, which UDP over IPv4 alone allows: RFC 768.
+    Absent,
+    /// It is none of these.
     Wrong,
 }
 
@@ -143,6 +150,12 @@ pub(crate) fn full(packet: &[u8], protocol: u8, source: IpAddr, destination: IpA
     sum.finish()
 }
 
+/// What stands in the checksum field of an upper-layer packet whose checksum the device completes:
+/// see [`Check::Partial`].
+pub(crate) fn partial(packet: &[u8], protocol: u8, source: IpAddr, destination: IpAddr) -> u16 {
+    pseudo_sum(packet, protocol, source, destination).folded()
+}
+
 /// The checksum after one 16-bit word of the packet changed from `old` to `new`: RFC 1624,
 /// equation 3. All three are in the host's byte order, and the word begins at an even offset.
 ///
@@ -165,18 +178,27 @@ fn pseudo_sum(packet: &[u8], protocol: u8, source: IpAddr, destination: IpAddr) 
     sum
 }
 
-/// The sum of at most [`BLOCK_BYTES`] bytes, as big-endian words.
+/// The sum of at most [`BLOCK_BYTES`] bytes, as words as they lie in memory.
 ///
-/// Adding 32-bit words to 64 bits needs no carry within a block, so that the compiler makes vector
-/// instructions of it; and the byte order does not matter before the end: RFC 1071, section 2 (B).
-fn sum_block(block: &[u8]) -> u16 {
-    let (words, rest) = block.as_chunks::<4>();
-    let mut last = [0; 4];
-    for (to, byte) in last.iter_mut().zip(rest) {
-        *to = *byte;
-    }
-    let sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
-    u16::from_be(fold(sum + u64::from(u32::from_ne_bytes(last))))
+/// Adding the halves of 64-bit words, each half for itself, needs no carry within a block, so that
+/// the compiler makes vector instructions of it; and the byte order does not matter before the end:
+/// RFC 1071, section 2 (B).
+fn sum_block(block: &[u8]) -> u64 {
+    let (words, rest) = block.as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_ne_bytes(*word));
+    let (low, high) = words.fold((0, 0), |(low, high): (u64, u64), word| {
+        (low + (word & 0xffff_ffff), high + (word >> 32))
+    });
+    let (half, rest) = rest.as_chunks::<4>();
+    let half: u64 = half.iter().map(|half| u64::from(u32::from_ne_bytes(*half))).sum();
+    // Not in a loop, which would cost headers of 20 bytes more than the rest of it does.
+    let last = match *rest {
+        [a] => [a, 0, 0, 0],
+        [a, b] => [a, b, 0, 0],
+        [a, b, c] => [a, b, c, 0],
+        _ => [0; 4],
+    };
+    low + high + half + u64::from(u32::from_ne_bytes(last))
 }
 
 /// Adds the four halves with end-around carry. Only 0 becomes 0.
@@ -190,7 +212,7 @@ const fn fold(sum: u64) -> u16 {
     u16::from_be_bytes([high, low])
 }
 
-/// Far below the 2^32 words with which 64 bits could overflow.
+/// Its sum has 47 bits at most.
 const BLOCK_BYTES: usize = 1 << 16;
 
 #[cfg(test)]

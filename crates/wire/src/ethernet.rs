@@ -1,16 +1,20 @@
-//! Ethernet II frames, with or without a VLAN tag: IEEE 802.3, clause 3, and IEEE 802.1Q, clause 9.
+//! Ethernet II frames, with or without VLAN tags: IEEE 802.3, clause 3.
 
-use core::fmt;
+use core::{
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr},
+};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, network_endian::U16};
 
 use crate::{
     Malformed, NoRoom,
     malformed::{split_header, write_header},
+    vlan::{TAG_BYTES, TAGS_MAX, Tag, TagFields, Tags},
 };
 
-/// Length of the header in bytes, without a tag.
-pub const HEADER_BYTES: usize = size_of::<Header>();
+/// Length of the header in bytes, without tags.
+pub const HEADER_BYTES: usize = size_of::<Header>() + size_of::<U16>();
 
 /// A hardware address, in the order of transmission. Displayed as `02:00:00:00:00:01`.
 #[derive(
@@ -35,6 +39,18 @@ pub struct Address(pub [u8; 6]);
 impl Address {
     /// The address of all stations.
     pub const BROADCAST: Self = Self([0xff; 6]);
+
+    /// The stations that listen to a multicast address of IPv4: RFC 1112, section 6.4.
+    pub const fn of_multicast_v4(group: Ipv4Addr) -> Self {
+        let [_, b, c, d] = group.octets();
+        Self([0x01, 0x00, 0x5e, b & 0x7f, c, d])
+    }
+
+    /// The stations that listen to a multicast address of IPv6: RFC 2464, section 7.
+    pub const fn of_multicast_v6(group: Ipv6Addr) -> Self {
+        let [.., a, b, c, d] = group.octets();
+        Self([0x33, 0x33, a, b, c, d])
+    }
 
     /// Whether it addresses a group of stations, which [`Address::BROADCAST`] does too.
     pub const fn is_multicast(self) -> bool {
@@ -61,6 +77,8 @@ impl EtherType {
     pub const ARP: Self = Self(0x0806);
     /// A VLAN tag: IEEE 802.1Q.
     pub const VLAN: Self = Self(0x8100);
+    /// The tag of a provider of VLANs, with that of its customer behind it: IEEE 802.1ad.
+    pub const SERVICE_VLAN: Self = Self(0x88a8);
     /// IPv6: RFC 2464.
     pub const IPV6: Self = Self(0x86dd);
 }
@@ -69,24 +87,33 @@ impl EtherType {
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: &'a Header,
-    tag: Option<&'a Tag>,
+    tags: &'a [TagFields],
+    ethertype: EtherType,
     payload: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
-    /// Reads the header, and one VLAN tag if there is one. A second tag is left in the payload,
-    /// with [`EtherType::VLAN`].
+    /// Reads the header, and up to two VLAN tags. Further tags are left in the payload, with
+    /// [`EtherType::VLAN`] or [`EtherType::SERVICE_VLAN`].
     ///
     /// # Errors
     ///
-    /// [`Malformed::Truncated`] when the frame ends within the header or the tag.
+    /// [`Malformed::Truncated`] when the frame ends within the header or a tag.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let (header, payload) = split_header::<Header>("Ethernet header", bytes)?;
-        if header.ethertype.get() != EtherType::VLAN.0 {
-            return Ok(Self { header, tag: None, payload });
+        let what = "Ethernet header";
+        let truncated = Malformed::Truncated { what, needed: HEADER_BYTES, found: bytes.len() };
+        let (header, behind) = split_header::<Header>(what, bytes).map_err(|_| truncated)?;
+        let (mut ethertype, mut payload) = U16::ref_from_prefix(behind).map_err(|_| truncated)?;
+        let mut count = 0;
+        while is_tag(*ethertype) && count < TAGS_MAX {
+            // What follows the type is the tag's control field, and the next type.
+            let (next, rest) = split_header::<TagFields>("VLAN tag", payload)?;
+            (ethertype, payload) = (&next.control, rest);
+            count += 1;
         }
-        let (tag, payload) = split_header("VLAN tag", payload)?;
-        Ok(Self { header, tag: Some(tag), payload })
+        let (tags, _) = <[TagFields]>::ref_from_prefix_with_elems(behind, count)
+            .map_err(|_| Malformed::Truncated { what, needed: count, found: 0 })?;
+        Ok(Self { header, tags, ethertype: EtherType(ethertype.get()), payload })
     }
 
     /// The station that the frame is for.
@@ -99,43 +126,60 @@ impl<'a> Packet<'a> {
         self.header.source
     }
 
-    /// The type of the payload; behind the tag if there is one.
+    /// The type of the payload; behind the tags if there are some.
     pub fn ethertype(&self) -> EtherType {
-        EtherType(self.tag.map_or(self.header.ethertype, |tag| tag.ethertype).get())
+        self.ethertype
     }
 
-    /// The VLAN identifier of the tag, 0 to 4095; 0 says that the tag holds a priority alone.
+    /// The VLAN tags.
+    pub fn tags(&self) -> Tags {
+        let mut tags = Tags::default();
+        for fields in self.tags {
+            // There is room, as no more of them are read.
+            tags.push(Tag::read(*fields));
+        }
+        tags
+    }
+
+    /// The VLAN identifier of the outer tag, 0 to 4095; 0 says that the tag holds a priority alone.
     pub fn vlan(&self) -> Option<u16> {
-        self.tag.map(|tag| tag.control.get() & 0x0fff)
+        self.tags.first().map(|fields| Tag::read(*fields).identifier)
     }
 
-    /// What follows the header and the tag. Short frames are padded to 46 bytes, so that it can be
+    /// What follows the header and the tags. Short frames are padded to 46 bytes, so that it can be
     /// longer than the packet that it carries.
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// The header as a value, without the tag.
+    /// The header as a value.
     pub fn repr(&self) -> Repr {
-        Repr { source: self.source(), destination: self.destination(), ethertype: self.ethertype() }
+        Repr {
+            source: self.source(),
+            destination: self.destination(),
+            tags: self.tags(),
+            ethertype: self.ethertype(),
+        }
     }
 }
 
-/// The header of a frame without a tag.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// The station that sends it.
     pub source: Address,
     /// The station that it is for.
     pub destination: Address,
+    /// The VLAN tags.
+    pub tags: Tags,
     /// The type of what follows.
     pub ethertype: EtherType,
 }
 
 impl Repr {
-    /// Length of the header in bytes: 14.
-    pub const fn header_len(&self) -> usize {
-        HEADER_BYTES
+    /// Length of the header in bytes: 14, and 4 for each tag.
+    pub fn header_len(&self) -> usize {
+        HEADER_BYTES + self.tags.len() * TAG_BYTES
     }
 
     /// Writes the header at the front of the buffer, which has at least
@@ -143,15 +187,27 @@ impl Repr {
     ///
     /// # Errors
     ///
-    /// [`NoRoom::Buffer`] when it has fewer; nothing is written then.
+    /// [`NoRoom::Buffer`] when it has fewer, [`NoRoom::Field`] when a tag has a value that is too
+    /// large; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<(), NoRoom> {
-        let header = Header {
-            destination: self.destination,
-            source: self.source,
-            ethertype: self.ethertype.0.into(),
-        };
-        write_header("Ethernet header", &header, buffer)
+        let what = "Ethernet header";
+        self.tags.check()?;
+        let (needed, found) = (self.header_len(), buffer.len());
+        let no_room = NoRoom::Buffer { what, needed, found };
+        let header = buffer.get_mut(..needed).ok_or(no_room)?;
+        let (addresses, behind) =
+            header.split_at_mut_checked(size_of::<Header>()).ok_or(no_room)?;
+        let (tags, ethertype) =
+            behind.split_last_chunk_mut::<{ size_of::<U16>() }>().ok_or(no_room)?;
+        *ethertype = self.ethertype.0.to_be_bytes();
+        self.tags.emit(tags)?;
+        let header = Header { destination: self.destination, source: self.source };
+        write_header(what, &header, addresses)
     }
+}
+
+fn is_tag(ethertype: U16) -> bool {
+    matches!(EtherType(ethertype.get()), EtherType::VLAN | EtherType::SERVICE_VLAN)
 }
 
 #[derive(Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -159,15 +215,6 @@ impl Repr {
 struct Header {
     destination: Address,
     source: Address,
-    ethertype: U16,
-}
-
-/// What follows the type [`EtherType::VLAN`].
-#[derive(Debug, FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Tag {
-    control: U16,
-    ethertype: U16,
 }
 
 #[cfg(test)]

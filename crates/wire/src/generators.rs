@@ -8,7 +8,7 @@ use proptest::{collection::vec, option, prelude::*};
 use crate::{
     Seq,
     ethernet::Address,
-    tcp::{Flags, Options, Repr, SackBlock, SackBlocks, Timestamps},
+    tcp::{FastOpenCookie, Flags, Options, Repr, SackBlock, SackBlocks, Timestamps},
 };
 
 /// A SYN over IPv4, of which the device would have completed the checksum.
@@ -60,13 +60,18 @@ pub fn hardware_address() -> impl Strategy<Value = Address> {
 pub fn options() -> impl Strategy<Value = Options> {
     let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
     let numbers = any::<(Option<u16>, bool)>();
-    (numbers, option::of(0..=14u8), option::of(timestamps), vec(any::<(u32, u32)>(), 0..=4))
-        .prop_map(|((mss, sack_permitted), window_scale, timestamps, blocks)| {
+    let cookie = prop_oneof![Just(0..0usize), (2..=8usize).prop_map(|pairs| 0..pairs * 2)];
+    let fast_open = (cookie, any::<[u8; 16]>())
+        .prop_map(|(length, bytes)| FastOpenCookie::new(&bytes[length]).expect("a right length"));
+    let fast_open = option::weighted(0.2, fast_open);
+    let blocks = vec(any::<(u32, u32)>(), 0..=4);
+    (numbers, option::of(0..=14u8), option::of(timestamps), fast_open, blocks)
+        .prop_map(|((mss, sack_permitted), window_scale, timestamps, fast_open, blocks)| {
             let mut sack = SackBlocks::default();
             for (left, right) in blocks {
                 assert!(sack.push(SackBlock { left: Seq(left), right: Seq(right) }));
             }
-            Options { mss, window_scale, sack_permitted, timestamps, sack }
+            Options { mss, window_scale, sack_permitted, timestamps, fast_open, sack }
         })
         .prop_filter("40 bytes at most", |options| options.len() <= 40)
 }

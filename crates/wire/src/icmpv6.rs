@@ -34,10 +34,16 @@ impl Kind {
     pub const ECHO_REQUEST: Self = Self(128);
     /// Answer to an echo request.
     pub const ECHO_REPLY: Self = Self(129);
-    /// Asks for a neighbour's hardware address: RFC 4861, section 4.3.
+    /// Asks routers to advertise themselves: RFC 4861, section 4.1, as for the four that follow.
+    pub const ROUTER_SOLICITATION: Self = Self(133);
+    /// Tells about a router.
+    pub const ROUTER_ADVERTISEMENT: Self = Self(134);
+    /// Asks for a neighbour's hardware address.
     pub const NEIGHBOR_SOLICITATION: Self = Self(135);
-    /// Tells a hardware address: RFC 4861, section 4.4.
+    /// Tells a hardware address.
     pub const NEIGHBOR_ADVERTISEMENT: Self = Self(136);
+    /// Tells a better first hop.
+    pub const REDIRECT: Self = Self(137);
 }
 
 /// Codes of [`Kind::DESTINATION_UNREACHABLE`]: RFC 4443, section 3.1.
@@ -130,6 +136,11 @@ impl<'a> Packet<'a> {
             Kind::PACKET_TOO_BIG | Kind::PARAMETER_PROBLEM => Some(self.payload),
             _ => None,
         }
+    }
+
+    /// The word behind the checksum, of which the meaning depends on the type.
+    pub(crate) fn rest(&self) -> [u8; 4] {
+        self.header.rest
     }
 
     /// What follows the header: the data of an echo, the quoted packet of an error.

@@ -10,6 +10,10 @@ use crate::{
     malformed::{split, split_header, write_header},
 };
 
+pub mod options;
+
+pub use options::{OPTIONS_BYTES_MAX, Option_, Route};
+
 /// Length of the header in bytes, without options.
 pub const HEADER_BYTES: usize = size_of::<Header>();
 
@@ -155,8 +159,13 @@ impl<'a> Packet<'a> {
     }
 
     /// The options, not taken apart: 0 to 40 bytes.
-    pub fn options(&self) -> &'a [u8] {
+    pub fn option_bytes(&self) -> &'a [u8] {
         self.header_bytes.get(HEADER_BYTES..).unwrap_or_default()
+    }
+
+    /// Goes through the options.
+    pub fn options(&self) -> options::Iter<'a> {
+        options::Iter::new(self.option_bytes())
     }
 
     /// What the packet carries.
@@ -164,30 +173,37 @@ impl<'a> Packet<'a> {
         self.payload
     }
 
-    /// The header as a value, without its options and what is said about fragments.
-    pub fn repr(&self) -> Repr {
+    /// The header as a value.
+    pub fn repr(&self) -> Repr<'a> {
         Repr {
             traffic_class: self.traffic_class(),
             identification: self.identification(),
             dont_fragment: self.dont_fragment(),
+            more_fragments: self.more_fragments(),
+            fragment_offset: self.fragment_offset(),
             ttl: self.ttl(),
             protocol: self.protocol(),
             source: self.source(),
             destination: self.destination(),
+            options: self.option_bytes(),
             payload_len: self.payload.len(),
         }
     }
 }
 
-/// The header of a packet that has no options and is no fragment.
+/// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repr {
+pub struct Repr<'a> {
     /// Differentiated services (upper 6 bits) and ECN (lower 2 bits).
     pub traffic_class: u8,
-    /// What its fragments would have in common.
+    /// What its fragments have in common.
     pub identification: u16,
     /// Whether routers may not fragment the packet.
     pub dont_fragment: bool,
+    /// Whether this is a fragment that others follow.
+    pub more_fragments: bool,
+    /// Where the payload belongs in that of the whole packet, in bytes: a multiple of 8.
+    pub fragment_offset: u16,
     /// How many routers may forward the packet.
     pub ttl: u8,
     /// What the payload is: a number of [`protocol`](crate::protocol).
@@ -196,14 +212,16 @@ pub struct Repr {
     pub source: Ipv4Addr,
     /// The address that the packet is for.
     pub destination: Ipv4Addr,
-    /// Length in bytes of what follows the header, at most 65,515.
+    /// The options, at most [`OPTIONS_BYTES_MAX`]; they are padded to a multiple of 4 bytes.
+    pub options: &'a [u8],
+    /// Length in bytes of what follows the header, at most 65,515 without options.
     pub payload_len: usize,
 }
 
-impl Repr {
-    /// Length of the header in bytes: 20.
+impl Repr<'_> {
+    /// Length of the header in bytes: 20, and that of the options with their padding.
     pub const fn header_len(&self) -> usize {
-        HEADER_BYTES
+        HEADER_BYTES + self.options.len().next_multiple_of(4)
     }
 
     /// Writes the header with its checksum at the front of the buffer, which has at least
@@ -211,33 +229,70 @@ impl Repr {
     ///
     /// # Errors
     ///
-    /// [`NoRoom::Buffer`] when it has fewer, [`NoRoom::Field`] when the payload is too long for
-    /// one packet; nothing is written then.
+    /// [`NoRoom::Buffer`] when it has fewer, [`NoRoom::Field`] when the payload or the options are
+    /// too long for one packet, or when the fragment's offset is no multiple of 8; nothing is
+    /// written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<(), NoRoom> {
-        let total_length =
-            u16::try_from(self.payload_len.saturating_add(HEADER_BYTES)).map_err(|_| {
-                NoRoom::Field {
-                    what: "IPv4 payload length",
-                    max: usize::from(u16::MAX) - HEADER_BYTES,
-                    found: self.payload_len,
-                }
-            })?;
+        let what = "IPv4 header";
+        let (needed, found) = (self.header_len(), buffer.len());
         let mut header = Header {
-            version_and_length: 0x45,
+            version_and_length: 0x40 | self.words()?,
             traffic_class: self.traffic_class,
-            total_length: total_length.into(),
+            total_length: self.total_length()?.into(),
             identification: self.identification.into(),
-            fragment: if self.dont_fragment { DONT_FRAGMENT } else { 0 }.into(),
+            fragment: self.fragment()?.into(),
             ttl: self.ttl,
             protocol: self.protocol,
             checksum: U16::ZERO,
             source: self.source.octets(),
             destination: self.destination.octets(),
         };
+        let to = buffer.get_mut(..needed).ok_or(NoRoom::Buffer { what, needed, found })?;
+        if let Some(to) = to.get_mut(HEADER_BYTES..) {
+            let options = self.options.iter().copied().chain(core::iter::repeat(END_OF_OPTIONS));
+            to.iter_mut().zip(options).for_each(|(to, byte)| *to = byte);
+        }
         let mut sum = Sum::default();
         sum.add(header.as_bytes());
+        // It fills whole words, and the padding is 0.
+        sum.add(self.options);
         header.checksum = sum.finish().into();
-        write_header("IPv4 header", &header, buffer)
+        write_header(what, &header, to)
+    }
+
+    /// Length of the header in words of 4 bytes.
+    fn words(&self) -> Result<u8, NoRoom> {
+        match u8::try_from(self.header_len() / 4) {
+            Ok(words @ ..=15) => Ok(words),
+            _ => Err(NoRoom::Field {
+                what: "length of IPv4 options",
+                max: OPTIONS_BYTES_MAX,
+                found: self.options.len(),
+            }),
+        }
+    }
+
+    fn total_length(&self) -> Result<u16, NoRoom> {
+        let header_len = self.header_len();
+        u16::try_from(self.payload_len.saturating_add(header_len)).map_err(|_| NoRoom::Field {
+            what: "IPv4 payload length",
+            max: usize::from(u16::MAX) - header_len,
+            found: self.payload_len,
+        })
+    }
+
+    /// The flags and the offset.
+    fn fragment(&self) -> Result<u16, NoRoom> {
+        if !self.fragment_offset.is_multiple_of(8) {
+            return Err(NoRoom::Field {
+                what: "IPv4 fragment offset, a multiple of 8,",
+                max: usize::from(OFFSET) * 8,
+                found: self.fragment_offset.into(),
+            });
+        }
+        let dont_fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
+        let more_fragments = if self.more_fragments { MORE_FRAGMENTS } else { 0 };
+        Ok(dont_fragment | more_fragments | (self.fragment_offset / 8))
     }
 }
 
@@ -257,6 +312,7 @@ struct Header {
     destination: [u8; 4],
 }
 
+const END_OF_OPTIONS: u8 = 0;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;

@@ -1,4 +1,4 @@
-//! IPv6 and its extension headers: RFC 8200.
+//! IPv6: RFC 8200.
 
 use core::net::Ipv6Addr;
 
@@ -9,15 +9,16 @@ use zerocopy::{
 
 use crate::{
     Malformed, NoRoom,
-    malformed::{split, split_header, write_header},
+    malformed::{split_header, write_header},
     protocol,
 };
 
+pub mod extension;
+
+pub use extension::{EXTENSIONS_MAX, Extension, Fragment, Routing};
+
 /// Length of the header in bytes, without extension headers.
 pub const HEADER_BYTES: usize = size_of::<Header>();
-
-/// How many extension headers are walked. RFC 8200, section 4.1, lists seven at most.
-pub const EXTENSIONS_MAX: usize = 8;
 
 /// A view on a packet.
 #[derive(Clone, Copy, Debug)]
@@ -121,14 +122,23 @@ impl<'a> Packet<'a> {
     /// [`Malformed`] when an extension header is cut, or when there are more than
     /// [`EXTENSIONS_MAX`].
     pub fn upper_layer(&self) -> Result<UpperLayer<'a>, Malformed> {
-        let mut upper =
-            UpperLayer { protocol: self.next_header(), payload: self.payload, fragment: None };
-        for _ in 0..EXTENSIONS_MAX {
-            if !upper.step()? {
-                return Ok(upper);
-            }
+        let mut walk = self.extensions();
+        match walk.find_map(Result::err) {
+            Some(error) => Err(error),
+            None => Ok(walk.upper),
         }
-        if upper.step()? { Err(Malformed::Extensions { max: EXTENSIONS_MAX }) } else { Ok(upper) }
+    }
+
+    /// Goes through the extension headers.
+    pub fn extensions(&self) -> Extensions<'a> {
+        let upper = UpperLayer {
+            protocol: self.next_header(),
+            payload: self.payload,
+            fragment: None,
+            offset: HEADER_BYTES,
+            named_at: NEXT_HEADER_AT,
+        };
+        Extensions { upper, count: 0, is_over: false }
     }
 
     /// The header as a value.
@@ -154,6 +164,12 @@ pub struct UpperLayer<'a> {
     pub payload: &'a [u8],
     /// What the fragment header says, if there is one.
     pub fragment: Option<Fragment>,
+    /// Where the payload begins, in bytes from the first one of the packet.
+    pub offset: usize,
+    /// Where the field is that names the protocol, in bytes from the first one of the packet: the
+    /// pointer of an ICMPv6 parameter problem about a protocol that is not known (RFC 4443,
+    /// section 3.4).
+    pub named_at: usize,
 }
 
 impl UpperLayer<'_> {
@@ -162,52 +178,70 @@ impl UpperLayer<'_> {
     pub fn is_later_fragment(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.offset > 0)
     }
+}
 
-    /// Goes behind one extension header; false if there is none.
-    fn step(&mut self) -> Result<bool, Malformed> {
-        // RFC 8200, section 4.5: only the first fragment holds the headers that follow.
-        if self.is_later_fragment() {
-            return Ok(false);
+/// Goes through the extension headers of a packet: see [`Packet::extensions`]. It ends with the
+/// upper layer, or with an error.
+#[derive(Clone, Debug)]
+pub struct Extensions<'a> {
+    /// What there is behind the headers that were walked.
+    upper: UpperLayer<'a>,
+    count: usize,
+    is_over: bool,
+}
+
+/// An extension header, and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located<'a> {
+    /// Where the header begins, in bytes from the first one of the packet.
+    pub offset: usize,
+    /// The header.
+    pub header: extension::Repr<'a>,
+}
+
+impl<'a> Extensions<'a> {
+    /// Goes behind one extension header; none if there is none.
+    fn step(&mut self) -> Result<Option<Located<'a>>, Malformed> {
+        let UpperLayer { protocol, payload, offset, .. } = self.upper;
+        // RFC 8200, section 4.5: only the first fragment holds the headers that follow. Section 4:
+        // hop-by-hop options are such in front of all others alone, and are not known elsewhere.
+        if self.upper.is_later_fragment() || protocol == protocol::HOP_BY_HOP && self.count > 0 {
+            return Ok(None);
         }
-        let (next_header, rest) = match self.protocol {
-            protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION_OPTIONS => {
-                let (head, _) = split_header::<ExtensionHead>(EXTENSION, self.payload)?;
-                let length = (usize::from(head.length) + 1) * 8;
-                (head.next_header, split(EXTENSION, self.payload, length)?.1)
-            }
-            // RFC 4302, section 2.2: in words of 4 bytes, minus 2.
-            protocol::AUTHENTICATION => {
-                let (head, _) = split_header::<ExtensionHead>(EXTENSION, self.payload)?;
-                let length = (usize::from(head.length) + 2) * 4;
-                (head.next_header, split(EXTENSION, self.payload, length)?.1)
-            }
-            protocol::FRAGMENT => {
-                let (head, rest) = split_header::<FragmentHeader>(EXTENSION, self.payload)?;
-                let offset_and_flags = head.offset_and_flags.get();
-                self.fragment = Some(Fragment {
-                    offset: offset_and_flags & FRAGMENT_OFFSET,
-                    more_fragments: offset_and_flags & MORE_FRAGMENTS != 0,
-                    identification: head.identification.get(),
-                });
-                (head.next_header, rest)
-            }
-            _ => return Ok(false),
+        let Some((header, rest)) = extension::Repr::parse(protocol, payload)? else {
+            return Ok(None);
         };
-        (self.protocol, self.payload) = (next_header, rest);
-        Ok(true)
+        if self.count == EXTENSIONS_MAX {
+            return Err(Malformed::Extensions { max: EXTENSIONS_MAX });
+        }
+        self.count += 1;
+        if let Extension::Fragment(fragment) = header.extension {
+            self.upper.fragment = Some(fragment);
+        }
+        self.upper = UpperLayer {
+            protocol: header.next_header,
+            payload: rest,
+            // Every extension header begins with it.
+            named_at: offset,
+            offset: offset + payload.len() - rest.len(),
+            ..self.upper
+        };
+        Ok(Some(Located { offset, header }))
     }
 }
 
-/// What a fragment header says: RFC 8200, section 4.5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragment {
-    /// Where the payload belongs in that of the whole packet, in bytes.
-    pub offset: u16,
-    /// Whether other fragments follow. Without it, and with an offset of 0, the packet is whole:
-    /// RFC 6946.
-    pub more_fragments: bool,
-    /// What the fragments of a packet have in common.
-    pub identification: u32,
+impl<'a> Iterator for Extensions<'a> {
+    /// An error is the last item.
+    type Item = Result<Located<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let step = self.step();
+        self.is_over = !matches!(step, Ok(Some(_)));
+        step.transpose()
+    }
 }
 
 /// The header of a packet.
@@ -280,28 +314,9 @@ struct Header {
     destination: [u8; 16],
 }
 
-/// What every extension header but the fragment header begins with.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct ExtensionHead {
-    next_header: u8,
-    length: u8,
-}
-
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct FragmentHeader {
-    next_header: u8,
-    reserved: u8,
-    offset_and_flags: U16,
-    identification: U32,
-}
-
-const EXTENSION: &str = "IPv6 extension header";
+/// Where the next header field is in the header.
+const NEXT_HEADER_AT: usize = 6;
 const FLOW_LABEL_MAX: u32 = 0x000f_ffff;
-/// The offset counts 8 bytes and stands 3 bits to the left, so that it is one in bytes as it is.
-const FRAGMENT_OFFSET: u16 = 0xfff8;
-const MORE_FRAGMENTS: u16 = 1;
 
 #[cfg(test)]
 mod tests;

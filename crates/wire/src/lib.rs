@@ -7,8 +7,10 @@
 //! A `Packet` is checked once, by `Packet::parse`; after that its accessors cannot fail. Numbers
 //! are in the host's byte order on this side of the API, whatever they are on the wire.
 //!
-//! Read in this order: `malformed.rs`, `checksum.rs`, `seq.rs`, `ethernet.rs`, `arp.rs`,
-//! `protocol.rs`, `ipv4.rs`, `ipv6.rs`, `icmpv4.rs`, `icmpv6.rs`, `tcp.rs`, `tcp/options.rs`.
+//! Read in this order: `malformed.rs`, `checksum.rs`, `seq.rs`, `vlan.rs`, `ethernet.rs`, `arp.rs`,
+//! `protocol.rs`, `ipv4.rs`, `ipv4/options.rs`, `ipv6.rs`, `ipv6/extension.rs`,
+//! `ipv6/extension/options.rs`, `icmpv4.rs`, `icmpv6.rs`, `ndp.rs`, `ndp/options.rs`, `udp.rs`,
+//! `tcp.rs`, `tcp/options.rs`.
 
 #![forbid(unsafe_code)]
 #![no_std]
@@ -26,9 +28,12 @@ pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
 mod malformed;
+pub mod ndp;
 pub mod protocol;
 pub mod seq;
 pub mod tcp;
+pub mod udp;
+pub mod vlan;
 
 pub use checksum::Check;
 pub use malformed::{Malformed, NoRoom};

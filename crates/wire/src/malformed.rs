@@ -52,6 +52,12 @@ pub enum Malformed {
         /// Its length in bytes, kind and length included.
         found: u8,
     },
+    /// A message is in a packet that may not carry it, or it says what it may not say.
+    #[error("{what}: forged, or by a broken sender")]
+    Forbidden {
+        /// What breaks the rule.
+        what: &'static str,
+    },
     /// An IPv6 packet has more extension headers than are walked.
     #[error("IPv6: more than {max} extension headers")]
     Extensions {

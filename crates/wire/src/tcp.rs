@@ -13,14 +13,14 @@ use zerocopy::{
 
 use crate::{
     Malformed, NoRoom, Seq,
-    checksum::{Check, full},
+    checksum::{Check, full, partial},
     malformed::{split, split_header, write_header},
     protocol::TCP,
 };
 
 pub mod options;
 
-pub use options::{Option_, Options, SackBlock, SackBlocks, Timestamps};
+pub use options::{FastOpenCookie, Option_, Options, SackBlock, SackBlocks, Timestamps};
 
 /// Length of the header in bytes, without options.
 pub const HEADER_BYTES: usize = size_of::<Header>();
@@ -273,6 +273,31 @@ impl Repr {
         source: IpAddr,
         destination: IpAddr,
     ) -> Result<(), NoRoom> {
+        self.write(buffer, 0)?;
+        let checksum = full(buffer, TCP, source, destination);
+        if let Some(field) = buffer.get_mut(CHECKSUM_AT..CHECKSUM_AT + 2) {
+            field.copy_from_slice(&checksum.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    /// As [`emit`](Self::emit), but the checksum is left to the device: its field gets the sum of
+    /// the pseudo header, as with [`Check::Partial`], and the payload need not be there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`emit`](Self::emit).
+    pub fn emit_partial(
+        &self,
+        buffer: &mut [u8],
+        source: IpAddr,
+        destination: IpAddr,
+    ) -> Result<(), NoRoom> {
+        self.write(buffer, partial(buffer, TCP, source, destination))
+    }
+
+    /// Writes the header with this checksum, and the options.
+    fn write(&self, buffer: &mut [u8], checksum: u16) -> Result<(), NoRoom> {
         let (needed, found) = (self.header_len(), buffer.len());
         let options = buffer.get_mut(HEADER_BYTES..).ok_or(NoRoom::Buffer {
             what: "TCP header",
@@ -280,7 +305,7 @@ impl Repr {
             found,
         })?;
         self.options.emit(options)?;
-        let mut header = Header {
+        let header = Header {
             source_port: self.source_port.into(),
             destination_port: self.destination_port.into(),
             sequence: self.sequence.0.into(),
@@ -289,11 +314,9 @@ impl Repr {
             data_offset: u8::try_from(needed / 4).unwrap_or(15) << 4,
             flags: self.flags.0,
             window: self.window.into(),
-            checksum: U16::ZERO,
+            checksum: checksum.into(),
             urgent_pointer: self.urgent_pointer.into(),
         };
-        write_header("TCP header", &header, buffer)?;
-        header.checksum = full(buffer, TCP, source, destination).into();
         write_header("TCP header", &header, buffer)
     }
 }
@@ -320,6 +343,9 @@ struct QuotedHeader {
     destination_port: U16,
     sequence: U32,
 }
+
+/// Where the checksum is in [`Header`].
+const CHECKSUM_AT: usize = 16;
 
 const NAMES: [(Flags, &str); 8] = [
     (Flags::FIN, "FIN"),

@@ -72,10 +72,13 @@ impl Template {
             traffic_class: 0,
             identification: 0,
             dont_fragment: true,
+            more_fragments: false,
+            fragment_offset: 0,
             ttl: HOP_LIMIT,
             protocol: protocol::TCP,
             source: nobody,
             destination: nobody,
+            options: &[],
             payload_len: syn.header_len(),
         };
         let mut bytes = [0; PACKET_BYTES_MAX];
@@ -216,7 +219,7 @@ fn echoed(packet: &tcp::Packet<'_>, attempts: u8) -> Option<u8> {
     if attempts == 1 {
         return Some(0);
     }
-    let echo = packet.options().map_while(Result::ok).find_map(|option| match option {
+    let echo = packet.options().filter_map(Result::ok).find_map(|option| match option {
         Option_::Timestamps(Timestamps { echo, .. }) => Some(echo),
         _ => None,
     })?;

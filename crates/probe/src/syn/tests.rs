@@ -102,10 +102,13 @@ pub(super) fn packet(source: IpAddr, to: IpAddr, protocol: u8, payload: &[u8]) -
                 traffic_class: 0,
                 identification: 7,
                 dont_fragment: true,
+                more_fragments: false,
+                fragment_offset: 0,
                 ttl: 60,
                 protocol,
                 source,
                 destination,
+                options: &[],
                 payload_len: payload.len(),
             };
             header.emit(&mut packet).unwrap();

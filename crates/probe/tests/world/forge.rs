@@ -199,10 +199,13 @@ impl Syn {
                 traffic_class: 0,
                 identification: 1,
                 dont_fragment: true,
+                more_fragments: false,
+                fragment_offset: 0,
                 ttl: 60,
                 protocol,
                 source,
                 destination,
+                options: &[],
                 payload_len,
             }
             .emit(&mut bytes),

@@ -1,9 +1,6 @@
 use etherparse::{Ipv4Header, Ipv4HeaderSlice};
 use proptest::prelude::*;
-use smoltcp::{
-    phy::ChecksumCapabilities,
-    wire::{Ipv4Packet, Ipv4Repr},
-};
+use smoltcp::wire::Ipv4Packet;
 
 use super::*;
 use crate::{
@@ -19,10 +16,13 @@ fn reads_a_packet_of_linux() {
         traffic_class: 0,
         identification: 0x4abe,
         dont_fragment: true,
+        more_fragments: false,
+        fragment_offset: 0,
         ttl: 64,
         protocol: TCP,
         source: Ipv4Addr::LOCALHOST,
         destination: Ipv4Addr::LOCALHOST,
+        options: &[],
         payload_len: 40,
     };
     assert_eq!((packet.repr(), packet.header_len(), packet.total_len()), (repr, 20, 60));
@@ -42,7 +42,7 @@ const FRAGMENT: &str = "4603001b0007201e400100000a0000010a0000029404000061626300
 fn cuts_padding_and_finds_options() {
     let bytes = hex(FRAGMENT);
     let packet = Packet::parse(&bytes).unwrap();
-    assert_eq!((packet.payload(), packet.options()), (&b"abc"[..], &[0x94, 4, 0, 0][..]));
+    assert_eq!((packet.payload(), packet.option_bytes()), (&b"abc"[..], &[0x94, 4, 0, 0][..]));
     assert_eq!((packet.fragment_offset(), packet.more_fragments()), (240, true));
     assert!(packet.is_fragment() && !packet.dont_fragment() && !packet.checksum_is_right());
 }
@@ -84,7 +84,8 @@ fn quoted_packets_may_be_cut() {
 
 #[test]
 fn refuses_what_has_no_room() {
-    let repr = Packet::parse(&hex(SYN_V4)[14..]).unwrap().repr();
+    let frame = hex(SYN_V4);
+    let repr = Packet::parse(&frame[14..]).unwrap().repr();
     let mut buffer = [0; 20];
     let long = Repr { payload_len: 65_516, ..repr };
     let what = "IPv4 payload length";
@@ -96,29 +97,78 @@ fn refuses_what_has_no_room() {
     Repr { payload_len: 65_515, ..repr }.emit(&mut buffer).unwrap();
 }
 
-fn repr() -> impl Strategy<Value = Repr> {
+fn repr() -> impl Strategy<Value = Repr<'static>> {
     let numbers = any::<(u8, u16, bool, u8, u8)>();
-    (numbers, any::<(Ipv4Addr, Ipv4Addr)>()).prop_map(
-        |((traffic_class, identification, dont_fragment, ttl, protocol), (source, destination))| {
-            Repr {
-                traffic_class,
-                identification,
-                dont_fragment,
-                ttl,
-                protocol,
-                source,
-                destination,
-                payload_len: 0,
-            }
-        },
-    )
+    let fragment = (any::<bool>(), 0..=OFFSET, 0..=10usize);
+    (numbers, fragment, any::<(Ipv4Addr, Ipv4Addr)>()).prop_map(|(numbers, fragment, addresses)| {
+        let (traffic_class, identification, dont_fragment, ttl, protocol) = numbers;
+        let (more_fragments, offset, words) = fragment;
+        Repr {
+            traffic_class,
+            identification,
+            dont_fragment,
+            more_fragments,
+            fragment_offset: offset * 8,
+            ttl,
+            protocol,
+            source: addresses.0,
+            destination: addresses.1,
+            options: &OPTIONS[..words * 4],
+            payload_len: 0,
+        }
+    })
+}
+
+/// A recorded route, and no operations.
+const OPTIONS: [u8; 40] = {
+    let mut bytes = [1; 40];
+    (bytes[0], bytes[1], bytes[2]) = (7, 7, 4);
+    bytes
+};
+
+/// Options of 5 bytes take 8.
+#[test]
+fn pads_options() {
+    let frame = hex(SYN_V4);
+    let repr = Packet::parse(&frame[14..]).unwrap().repr();
+    let repr = Repr { options: &[130, 5, 9, 9, 9], payload_len: 0, ..repr };
+    let mut buffer = [0xee; 30];
+    repr.emit(&mut buffer).unwrap();
+    let packet = Packet::parse(&buffer).unwrap();
+    assert_eq!((packet.header_len(), packet.total_len()), (28, 28));
+    assert_eq!(packet.option_bytes(), [130, 5, 9, 9, 9, 0, 0, 0]);
+    assert!(packet.checksum_is_right() && buffer[28..] == [0xee; 2]);
+    assert_eq!(packet.options().count(), 1);
+}
+
+#[test]
+fn refuses_what_no_header_can_say() {
+    let frame = hex(SYN_V4);
+    let repr = Packet::parse(&frame[14..]).unwrap().repr();
+    let mut buffer = [0; 100];
+    let what = "length of IPv4 options";
+    assert_eq!(
+        Repr { options: &[1; 41], ..repr }.emit(&mut buffer),
+        Err(NoRoom::Field { what, max: 40, found: 41 })
+    );
+    let what = "IPv4 fragment offset, a multiple of 8,";
+    assert_eq!(
+        Repr { fragment_offset: 9, ..repr }.emit(&mut buffer),
+        Err(NoRoom::Field { what, max: 65_528, found: 9 })
+    );
+    let what = "IPv4 header";
+    assert_eq!(
+        Repr { options: &[1; 3], ..repr }.emit(&mut buffer[..23]),
+        Err(NoRoom::Buffer { what, needed: 24, found: 23 })
+    );
+    assert_eq!(buffer, [0; 100]);
 }
 
 proptest! {
     #[test]
     fn others_read_what_is_written(repr in repr(), payload in bytes(100)) {
         let repr = Repr { payload_len: payload.len(), ..repr };
-        let mut packet = [&[0xee; HEADER_BYTES][..], &payload].concat();
+        let mut packet = [&[0xee; 60][..repr.header_len()], &payload].concat();
         repr.emit(&mut packet).unwrap();
         let ours = Packet::parse(&packet).unwrap();
         prop_assert_eq!((ours.repr(), ours.payload()), (repr, &payload[..]));
@@ -129,14 +179,18 @@ proptest! {
         prop_assert_eq!(usize::from(theirs.total_len), packet.len());
         prop_assert_eq!(theirs.identification, repr.identification);
         prop_assert_eq!(theirs.dont_fragment, repr.dont_fragment);
+        prop_assert_eq!(theirs.more_fragments, repr.more_fragments);
+        prop_assert_eq!(theirs.fragment_offset.value() * 8, repr.fragment_offset);
+        prop_assert_eq!(theirs.options.as_slice(), repr.options);
         prop_assert_eq!((theirs.time_to_live, theirs.protocol.0), (repr.ttl, repr.protocol));
         prop_assert_eq!(theirs.source, repr.source.octets());
         prop_assert_eq!(theirs.destination, repr.destination.octets());
         prop_assert_eq!(theirs.calc_header_checksum(), ours.checksum());
         let theirs = Ipv4Packet::new_checked(&packet[..]).unwrap();
-        let theirs = Ipv4Repr::parse(&theirs, &ChecksumCapabilities::default()).unwrap();
-        prop_assert_eq!(theirs.src_addr, repr.source);
-        prop_assert_eq!(theirs.payload_len, payload.len());
+        prop_assert!(theirs.verify_checksum());
+        prop_assert_eq!((theirs.src_addr(), theirs.dst_addr()), (repr.source, repr.destination));
+        prop_assert_eq!((theirs.frag_offset(), theirs.payload()),
+                        (repr.fragment_offset, &payload[..]));
     }
 
     #[test]
@@ -153,7 +207,7 @@ proptest! {
         let bytes = [&theirs.to_bytes()[..], b"abcdef"].concat();
         let ours = Packet::parse(&bytes).unwrap();
         prop_assert_eq!(ours.payload(), b"abc");
-        prop_assert_eq!(ours.options().len(), words * 4);
+        prop_assert_eq!(ours.option_bytes().len(), words * 4);
         prop_assert_eq!((ours.fragment_offset(), ours.more_fragments()), (offset * 8, more));
         prop_assert_eq!(ours.is_fragment(), theirs.is_fragmenting_payload());
         prop_assert!(ours.checksum_is_right());

@@ -31,7 +31,14 @@ fn reads_a_packet_of_linux() {
     };
     assert_eq!(packet.repr(), repr);
     let upper = packet.upper_layer().unwrap();
-    assert_eq!(upper, UpperLayer { protocol: TCP, payload: &frame[54..], fragment: None });
+    let expected = UpperLayer {
+        protocol: TCP,
+        payload: &frame[54..],
+        fragment: None,
+        offset: 40,
+        named_at: 6,
+    };
+    assert_eq!(upper, expected);
     let mut again = [0; 40];
     repr.emit(&mut again).unwrap();
     assert_eq!(again, frame[14..54]);
@@ -107,6 +114,24 @@ fn what_is_not_known_is_the_upper_layer() {
     }
 }
 
+/// RFC 8200, section 4: hop-by-hop options are such directly behind the IPv6 header alone; and
+/// where each header begins, for the pointer of an ICMPv6 error.
+#[test]
+fn hop_by_hop_options_come_first() {
+    let alert = [DESTINATION_OPTIONS, 0, 5, 2, 0, 0, 1, 0];
+    let late = [HOP_BY_HOP, 0, 1, 4, 0, 0, 0, 0];
+    let bytes = packet(HOP_BY_HOP, &[&alert[..], &late, &[TCP, 0, 0, 0, 0, 0, 0, 0]].concat());
+    let packet = Packet::parse(&bytes).unwrap();
+    let upper = packet.upper_layer().unwrap();
+    assert_eq!((upper.protocol, upper.offset, upper.named_at), (HOP_BY_HOP, 56, 48));
+    assert_eq!(upper.payload.len(), 8);
+    let walked: Vec<_> = packet.extensions().map(|located| located.unwrap()).collect();
+    let [first, second] = walked[..] else { panic!("two headers: {walked:?}") };
+    assert_eq!((first.offset, second.offset), (40, 48));
+    assert_eq!(first.header.extension, Extension::HopByHop(&alert[2..]));
+    assert_eq!(second.header.extension, Extension::DestinationOptions(&late[2..]));
+}
+
 #[test]
 fn walks_a_bounded_number() {
     let walk = |count: usize| {
@@ -125,11 +150,12 @@ fn refuses_cut_extensions() {
         (HOP_BY_HOP, vec![TCP, 1, 0, 0, 0, 0, 0, 0, 0], 16),
         (DESTINATION_OPTIONS, vec![TCP], 2),
         (AUTHENTICATION, vec![TCP, 1, 0, 0, 0, 0, 0, 0, 0], 12),
+        (ROUTING, vec![TCP, 0, 0, 0, 0, 0, 0], 8),
         (FRAGMENT, vec![TCP, 0, 0, 0, 0, 0, 0], 8),
     ] {
         let bytes = packet(kind, &payload);
         let found = payload.len();
-        let error = Malformed::Truncated { what: EXTENSION, needed, found };
+        let error = Malformed::Truncated { what: extension::WHAT, needed, found };
         assert_eq!(Packet::parse(&bytes).unwrap().upper_layer(), Err(error));
     }
 }
@@ -223,6 +249,8 @@ proptest! {
         let whole = Packet::parse(&bytes).unwrap();
         if let Ok(upper) = whole.upper_layer() {
             prop_assert!(payload.ends_with(upper.payload));
+            prop_assert_eq!(&bytes[upper.offset..], upper.payload);
+            prop_assert_eq!(bytes[upper.named_at], upper.protocol);
         }
         let _ = Packet::parse(&payload).map(|packet| packet.upper_layer());
         let _ = Packet::parse_quoted(&payload).map(|packet| packet.upper_layer());

@@ -35,7 +35,7 @@ fn reads_a_segment_of_linux() {
                 window_scale: Some(10),
                 sack_permitted: true,
                 timestamps: Some(Timestamps { value: 0x2ff0794c, echo: 0 }),
-                sack: SackBlocks::default(),
+                ..Options::default()
             },
         }
     );
@@ -247,7 +247,7 @@ proptest! {
                 window_scale: Some(7),
                 sack_permitted: sack,
                 timestamps: clock.map(|(value, echo)| Timestamps { value, echo }),
-                sack: SackBlocks::default(),
+                ..Options::default()
             },
         });
     }

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
-use portolan_wire::{Check, tcp::options::SackBlocks};
+use portolan_wire::Check;
 use proptest::prelude::*;
 
 use super::*;
@@ -37,7 +37,7 @@ fn the_syn_is_what_linux_would_send() {
             window_scale: Some(7),
             sack_permitted: true,
             timestamps: Some(Timestamps { value: CLOCK + 3, echo: 0 }),
-            sack: SackBlocks::default(),
+            ..Options::default()
         };
         let expected = tcp::Repr {
             source_port: flight.source_port,
