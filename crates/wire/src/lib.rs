@@ -8,7 +8,7 @@
 //! are in the host's byte order on this side of the API, whatever they are on the wire.
 //!
 //! Read in this order: `malformed.rs`, `checksum.rs`, `seq.rs`, `vlan.rs`, `ethernet.rs`, `arp.rs`,
-//! `protocol.rs`, `ipv4.rs`, `ipv4/options.rs`, `ipv6.rs`, `ipv6/extension.rs`,
+//! `protocol.rs`, `padding.rs`, `ipv4.rs`, `ipv4/options.rs`, `ipv6.rs`, `ipv6/extension.rs`,
 //! `ipv6/extension/options.rs`, `icmpv4.rs`, `icmpv6.rs`, `ndp.rs`, `ndp/options.rs`, `udp.rs`,
 //! `tcp.rs`, `tcp/options.rs`.
 
@@ -29,6 +29,7 @@ pub mod ipv4;
 pub mod ipv6;
 mod malformed;
 pub mod ndp;
+mod padding;
 pub mod protocol;
 pub mod seq;
 pub mod tcp;

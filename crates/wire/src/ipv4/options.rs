@@ -1,6 +1,6 @@
 //! The options of an IPv4 header: RFC 791, section 3.1, and the router alert of RFC 2113.
 
-use crate::{Malformed, malformed::split};
+use crate::{Malformed, malformed::split, padding};
 
 /// How many bytes of options a header has room for: RFC 791, section 3.1.
 pub const OPTIONS_BYTES_MAX: usize = 40;
@@ -62,17 +62,11 @@ impl<'a> Iterator for Iter<'a> {
     type Item = Result<Option_<'a>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match *self.rest {
-                [] | [END, ..] => {
-                    self.rest = &[];
-                    return None;
-                }
-                [NO_OPERATION, ref rest @ ..] => self.rest = rest,
-                _ => break,
-            }
-        }
-        let split = split_option(self.rest);
+        let Some(options) = padding::skip(self.rest) else {
+            self.rest = &[];
+            return None;
+        };
+        let split = split_option(options);
         self.rest = split.map_or(&[], |(_, _, rest)| rest);
         Some(split.and_then(|(kind, data, _)| read(kind, data).ok_or_else(|| wrong(kind, data))))
     }
@@ -122,8 +116,6 @@ fn read_route(data: &[u8]) -> Option<Route<'_>> {
 }
 
 // Kinds: https://www.iana.org/assignments/ip-parameters
-const END: u8 = 0;
-const NO_OPERATION: u8 = 1;
 const RECORD_ROUTE: u8 = 7;
 const TIMESTAMP: u8 = 68;
 const LOOSE_SOURCE_ROUTE: u8 = 131;

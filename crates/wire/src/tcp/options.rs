@@ -4,7 +4,11 @@
 
 use core::slice;
 
-use crate::{Malformed, NoRoom, Seq, malformed::split};
+use crate::{
+    Malformed, NoRoom, Seq,
+    malformed::split,
+    padding::{self, NO_OPERATION},
+};
 
 /// How many bytes of options a header has room for: RFC 9293, section 3.1.
 pub const OPTIONS_BYTES_MAX: usize = 40;
@@ -157,17 +161,11 @@ impl<'a> Iterator for Iter<'a> {
     type Item = Result<Option_<'a>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match *self.rest {
-                [] | [END, ..] => {
-                    self.rest = &[];
-                    return None;
-                }
-                [NO_OPERATION, ref rest @ ..] => self.rest = rest,
-                _ => break,
-            }
-        }
-        let split = split_option(self.rest);
+        let Some(options) = padding::skip(self.rest) else {
+            self.rest = &[];
+            return None;
+        };
+        let split = split_option(options);
         self.rest = split.map_or(&[], |(_, _, rest)| rest);
         Some(split.and_then(|(kind, data, _)| read(kind, data).ok_or_else(|| wrong(kind, data))))
     }
@@ -367,8 +365,6 @@ impl Words<'_> {
 }
 
 // Kinds: https://www.iana.org/assignments/tcp-parameters
-const END: u8 = 0;
-const NO_OPERATION: u8 = 1;
 const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
