@@ -1,0 +1,3 @@
+//! Frames in and out.
+
+#![forbid(unsafe_code)]

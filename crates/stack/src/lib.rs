@@ -1,0 +1,28 @@
+//! A sans-IO internet host: what arrives, what leaves, and when.
+//!
+//! The crate's one idea: nothing but bytes, time and randomness comes in, and nothing but bytes,
+//! a time and events goes out. Who owns a [`Stack`] calls, in any order,
+//!
+//! - `handle_frame`, `handle_timeout`: what happened outside,
+//! - verbs such as `listen`, `connect`, `write`, `read`, `close`: what the program wants,
+//!
+//! and after any of them, until each answers none, `poll_event` and `poll_transmit`; then it sleeps
+//! until a frame comes or the moment of `poll_timeout`.
+//!
+//! Every table has a limit and a counted answer when it is full; a lookup is one keyed hash; what
+//! waits does so in a timer wheel; nothing goes through all connections.
+
+#![forbid(unsafe_code)]
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod buffer;
+pub mod random;
+pub mod tcp;
+mod time;
+pub mod timer;
+
+pub use time::Instant;

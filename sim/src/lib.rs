@@ -1,0 +1,1 @@
+//! A seeded network of stacks with a clock of its own.
