@@ -214,14 +214,15 @@ impl Stream {
     pub fn discard_early(&mut self, pool: &mut Pool) {
         self.extent = self.len;
         let (last, within) = self.position(self.len);
-        let kept = if within > 0 && self.len > 0 { last + 1 } else { last };
+        let kept = if within > 0 { last + 1 } else { last };
         while self.blocks.len() > kept {
             if let Some(block) = self.blocks.pop_back().flatten() {
                 pool.give_back(block);
             }
         }
-        if self.blocks.is_empty() {
-            self.start = 0;
+        if self.extent == 0 {
+            self.give_back_all(pool);
+            self.blocks.shrink_to(LIST_KEPT_MAX);
         }
     }
 

@@ -76,6 +76,8 @@ impl Reassembly {
         }
         let length = right.distance(left);
         let (from, to) = (self.first_reaching(left), self.first_behind(right));
+        let searched = self.ranges.len().checked_ilog2().unwrap_or(0) as usize + 1;
+        self.count_steps(2 * searched + to - from);
         let touched = self.ranges.get(from..to).unwrap_or_default();
         let overlap = |range: &SackBlock| overlap(*range, SackBlock { left, right });
         let present =
@@ -229,11 +231,7 @@ impl Reassembly {
 
     /// One range instead of those from one place up to another.
     fn replace(&mut self, from: usize, to: usize, range: SackBlock) {
-        // Two binary searches, and the ranges whose places change.
-        let moved = if to - from == 1 { 0 } else { self.ranges.len() - to };
-        self.count_steps(
-            2 * self.ranges.len().checked_ilog2().unwrap_or(0) as usize + to - from + moved,
-        );
+        self.count_steps(if to - from == 1 { 0 } else { self.ranges.len() - to });
         if let Some(place) = self.ranges.get_mut(from).filter(|_| from < to) {
             *place = range;
             self.ranges.drain(from + 1..to);
