@@ -10,6 +10,7 @@ enum Step {
     Write(u32, usize),
     Advance,
     Consume(u32),
+    Skip(u32),
     DiscardEarly,
     Clear,
 }
@@ -23,6 +24,7 @@ fn steps() -> impl Strategy<Value = Step> {
         3 => (offset, length()).prop_map(|(offset, length)| Step::Write(offset, length)),
         2 => Just(Step::Advance),
         4 => (0..20_000_u32).prop_map(Step::Consume),
+        2 => (0..20_000_u32).prop_map(Step::Skip),
         1 => Just(Step::DiscardEarly),
         1 => Just(Step::Clear),
     ]
@@ -115,6 +117,14 @@ proptest! {
                     model.bytes.drain(..count);
                     model.len -= count;
                 }
+                Step::Skip(count) => {
+                    // Only where nothing is in order; so it is made to be.
+                    stream.consume(&mut pool, stream.len());
+                    model.bytes.drain(..model.len);
+                    model.len = 0;
+                    stream.skip(&mut pool, count);
+                    model.bytes.drain(..model.bytes.len().min(count as usize));
+                }
                 Step::DiscardEarly => {
                     stream.discard_early(&mut pool);
                     model.bytes.truncate(model.len);
@@ -170,6 +180,22 @@ fn bytes_that_are_in_order_are_never_written_again() {
     stream.advance(1);
     assert_eq!(stream.front(), b"kept2");
     stream.clear(&mut pool);
+}
+
+/// In-order data that was handed on where it arrived, with early data waiting behind it.
+#[test]
+fn early_bytes_come_nearer_when_bytes_pass_by() {
+    let mut pool = Pool::new(4);
+    let mut stream = Stream::new();
+    assert_eq!(stream.write_at(&mut pool, 5_000, b"early"), 5);
+    stream.skip(&mut pool, 4_999);
+    assert_eq!((stream.extent(), pool.in_use()), (6, 1));
+    assert_eq!(stream.push(&mut pool, b"."), 1);
+    stream.advance(5);
+    assert_eq!(stream.front(), b".early");
+    stream.consume(&mut pool, 6);
+    stream.skip(&mut pool, 1_000_000);
+    assert_eq!((stream.extent(), pool.in_use()), (0, 0));
 }
 
 #[test]

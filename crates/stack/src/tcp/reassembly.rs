@@ -29,12 +29,13 @@ pub enum Inserted {
 ///
 /// 1. What lies before RCV.NXT has come before: [`duplicate`](Self::duplicate), cut it off.
 /// 2. Write the parts that are new, [`gaps`](Self::gaps), into the stream, so that no accepted byte
-///    is ever replaced.
+///    is ever replaced. The offset of a number there is the stream's `len`, and what the number is
+///    behind RCV.NXT. If the pool runs out of blocks, the segment ends where the writing ended.
 /// 3. If it begins with RCV.NXT: RCV.NXT becomes what [`advance`](Self::advance) answers, and the
-///    stream advances as far. Otherwise [`insert`](Self::insert) it, as far as it was written.
+///    stream advances as far. Otherwise [`insert`](Self::insert) it.
 ///
-/// `advance` and `insert` notice duplicates behind RCV.NXT by themselves. All numbers that are given
-/// in the life of one hole lie less than 2^31 apart, which the window ensures. Up to
+/// `advance` and `insert` notice duplicates behind RCV.NXT by themselves. All numbers that are
+/// given in the life of one hole lie less than 2^31 apart, which the window ensures. Up to
 /// [`RANGES_MAX`] ranges of 8 bytes; a change costs a binary search, and moves those 8 bytes for
 /// each later range at most (CVE-2018-5390 was a walk over all early segments for each segment).
 #[derive(Clone, Debug, Default)]

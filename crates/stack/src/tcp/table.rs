@@ -86,8 +86,8 @@ impl Table {
         self.entries.is_empty()
     }
 
-    /// How many flows the table can hold before it moves its entries. Places that were used once and
-    /// are not clean yet do not count.
+    /// How many flows the table can hold before it moves its entries. Places that were used once
+    /// and are not clean yet do not count.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.entries.capacity()

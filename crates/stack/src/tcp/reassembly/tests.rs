@@ -87,7 +87,8 @@ proptest! {
                         .gaps(at(left), at(right))
                         .flat_map(|(left, right)| (0..right.distance(left)).map(move |n| left + n))
                         .collect();
-                    prop_assert_eq!(from_gaps, missing.iter().map(|byte| at(*byte)).collect::<Vec<_>>());
+                    let numbers: Vec<Seq> = missing.iter().map(|byte| at(*byte)).collect();
+                    prop_assert_eq!(from_gaps, numbers);
                     let expected = match missing.len() {
                         0 => Inserted::Duplicate,
                         new => Inserted::Stored { new: new as u32 },
@@ -114,18 +115,19 @@ proptest! {
                     let mut blocks = blocks.as_slice().to_vec();
                     let runs = model.runs();
                     let duplicate = model.duplicate.take_if(|_| max > 0);
-                    prop_assert_eq!(
-                        blocks.len(),
-                        (runs.len() + usize::from(duplicate.is_some())).min(max).min(SACK_BLOCKS_MAX)
-                    );
+                    let count = runs.len() + usize::from(duplicate.is_some());
+                    prop_assert_eq!(blocks.len(), count.min(max).min(SACK_BLOCKS_MAX));
                     if let Some((left, right)) = duplicate {
-                        prop_assert_eq!(blocks.remove(0), SackBlock { left: at(left), right: at(right) });
+                        let block = SackBlock { left: at(left), right: at(right) };
+                        prop_assert_eq!(blocks.remove(0), block);
                     }
-                    let all = |block: &SackBlock| {
-                        runs.iter().position(|run| at(run.0) == block.left && at(run.1) == block.right)
+                    let place = |block: &SackBlock| {
+                        let ends = (block.left, block.right);
+                        runs.iter().position(|run| (at(run.0), at(run.1)) == ends)
                     };
-                    let places: Option<BTreeSet<usize>> = blocks.iter().map(all).collect();
-                    prop_assert_eq!(places.map(|places| places.len()), Some(blocks.len()), "all differ");
+                    let places: Option<BTreeSet<usize>> = blocks.iter().map(place).collect();
+                    let different = places.map(|places| places.len());
+                    prop_assert_eq!(different, Some(blocks.len()));
                     // RFC 2018, section 4: the first block has the segment that came last.
                     if let Some(last) = model.last.filter(|last| model.early.contains(last))
                         && let Some(first) = blocks.first()
