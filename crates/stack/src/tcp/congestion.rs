@@ -132,10 +132,10 @@ impl Congestion {
 
     /// Does what an ACK asks for: the one call per [`Acked`], also of those that
     /// [`Scoreboard::handle_reorder_timeout`] returns. `in_flight` is that of the scoreboard after
-    /// the ACK; `limited`: the window, not the program or the receiver, kept the sender from
+    /// the ACK; `limited`: it was the window, not the program or the receiver, that kept us from
     /// sending more before this ACK.
     ///
-    /// [`Scoreboard::handle_reorder_timeout`]: super::retransmit::Scoreboard::handle_reorder_timeout
+    /// [`Scoreboard::handle_reorder_timeout`]: crate::tcp::retransmit::Scoreboard
     pub fn react(
         &mut self,
         acked: &Acked,
@@ -222,6 +222,8 @@ impl Congestion {
     /// acknowledged nor SACKed before the ACK that showed it ([`Acked::outstanding`]). The caller
     /// goes on with [`on_recovery_ack`](Self::on_recovery_ack) for that same ACK.
     pub fn on_loss(&mut self, outstanding: u32, _now: Instant) {
+        // The last ACK of one recovery may begin another.
+        self.on_recovered();
         self.reduce(outstanding);
         self.phase = Phase::Recovery;
         self.prr = Prr::new(outstanding);
@@ -329,7 +331,7 @@ impl Congestion {
             }
         };
         // RFC 5681, section 3.1, equation 4; RFC 9438, section 4.6.
-        self.threshold = reduced.max(2 * u32::from(self.mss));
+        self.threshold = reduced.min(WINDOW_MAX).max(2 * u32::from(self.mss));
         self.credit = 0;
     }
 }

@@ -66,6 +66,8 @@ pub struct Scoreboard {
     duplicate: duplicate::Duplicates,
     /// When the first retransmission of this recovery left, for Eifel's detection.
     first_resent_at: Option<Instant>,
+    /// How many more ACKs that deliver something may refute the last timeout (RFC 5682).
+    timeout_tests: u8,
     is_sack_permitted: bool,
     steps: u64,
 }
@@ -151,6 +153,7 @@ impl Scoreboard {
             rack: rack::Rack::default(),
             duplicate: duplicate::Duplicates::default(),
             first_resent_at: None,
+            timeout_tests: 0,
             is_sack_permitted,
             steps: 0,
         }
@@ -173,8 +176,8 @@ impl Scoreboard {
     }
 
     /// New data left: from `start`, which is SND.NXT before, to `end`, in segments of `mss` bytes
-    /// (the last one may be shorter). Up to 2^31 bytes, but meant for a burst of up to 64 KiB. A FIN
-    /// counts as a byte. Does nothing if `start` is not where the last record ends.
+    /// (the last one may be shorter). Meant for a burst of up to 64 KiB. A FIN counts as a byte.
+    /// Does nothing if `start` is not where the last record ends.
     pub fn sent(&mut self, start: Seq, end: Seq, mss: u16, now: Instant) {
         if start == self.end() && start.before(end) {
             self.records.push_back(Record::new(start, end, mss, now));

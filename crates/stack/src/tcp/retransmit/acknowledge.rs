@@ -4,6 +4,7 @@ use core::{cmp::Reverse, time::Duration};
 
 use super::{
     Ack, Acked, ECHO_GRANULARITY, Scoreboard, Stage,
+    duplicate::Duplicates,
     memory::{Flags, Memory, Phase, duplicate_block},
     rack::Path,
     record::{History, Record, State},
@@ -26,11 +27,15 @@ impl Scoreboard {
         let mut acked = Acked { outstanding: self.outstanding(), ..Acked::default() };
         let phase_before = memory.phase;
         let mut delivery = Delivery::default();
+        let first_mss = self.records.front().map_or(0, |first| u32::from(first.mss));
         acked.bytes = self.advance(memory, ack, &mut delivery);
         if self.is_sack_permitted {
             self.take_blocks(memory, ack, &mut delivery);
         }
-        acked.delivered = self.duplicate.correct(acked.bytes, delivery.bytes);
+        acked.delivered = self.duplicate.correct(acked.bytes, delivery.bytes, first_mss);
+        if self.records.is_empty() {
+            self.duplicate = Duplicates::default();
+        }
         if acked.bytes == 0 && ack.is_duplicate && ack.una == self.una {
             acked.delivered += self.take_duplicate();
         }
@@ -45,9 +50,12 @@ impl Scoreboard {
         acked.spurious |= memory.phase != Phase::Open
             && memory.may_undo(self.una)
             && (self.is_retransmission_late(acked.bytes, ack)
-                || (memory.phase == Phase::Timeout && delivery.is_timeout_refuted));
+                || (self.timeout_tests > 0 && delivery.is_timeout_refuted));
         if acked.spurious {
-            self.undo(memory, ack.now);
+            self.undo(memory);
+        }
+        if delivery.bytes > 0 {
+            self.timeout_tests = self.timeout_tests.saturating_sub(1);
         }
         memory.leave(self.una);
         memory.end_rounds(self.una);
@@ -120,7 +128,6 @@ impl Scoreboard {
         if self.records.is_empty() {
             self.lost.clear();
             self.resent.clear();
-            self.first_resent_at = None;
         }
         advanced
     }
@@ -146,13 +153,12 @@ impl Scoreboard {
         }
         delivery.bytes += record.len();
         self.rack.take_delivered(record, ack);
-        let is_sent_once = !record.history.has(History::RESENT);
-        if is_sent_once {
+        // What was SACKed before a timeout arrived then, not now.
+        let arrives_now = !record.history.has(History::RESENT.with(History::WAS_SACKED));
+        if arrives_now {
             let is_newer =
                 |(newest, _): &(Record, Duration)| record.is_sent_after(newest.sent_us, newest.end);
-            if !record.history.has(History::WAS_SACKED)
-                && delivery.newest.as_ref().is_none_or(is_newer)
-            {
+            if delivery.newest.as_ref().is_none_or(is_newer) {
                 let rtt = Duration::from_micros(record.age_us(ack.now).into());
                 delivery.newest = Some((*record, rtt));
             }
@@ -160,14 +166,13 @@ impl Scoreboard {
             // A cumulative ACK with a timestamp is left to Eifel's algorithm, which is surer.
             let is_by_sack = ack.una.before(record.end);
             delivery.is_timeout_refuted |= self.is_sack_permitted
-                && !record.history.has(History::WAS_SACKED)
                 && record.end.at_or_before(memory.recovery_point)
                 && (is_by_sack || ack.echo.is_none());
         }
         // RFC 8985, section 6.2, step 3.
         if record.end.after(memory.fack) {
             memory.fack = record.end;
-        } else if record.end.before(memory.fack) && is_sent_once {
+        } else if record.end.before(memory.fack) && arrives_now {
             memory.flags.set(Flags::REORDERING, true);
         }
     }
@@ -179,7 +184,7 @@ impl Scoreboard {
     }
 
     /// What is marked lost and was sent once is in flight after all.
-    fn undo(&mut self, memory: &mut Memory, _now: Instant) {
+    fn undo(&mut self, memory: &mut Memory) {
         let mut lost = core::mem::take(&mut self.lost).into_vec();
         lost.retain(|Reverse(position)| {
             let Some(start) = self.seq_at(*position) else { return false };
@@ -198,6 +203,7 @@ impl Scoreboard {
         self.lost = lost.into();
         self.fresh_position = self.una_position;
         self.first_resent_at = None;
+        self.timeout_tests = 0;
         memory.on_undo(self.end());
     }
 

@@ -20,13 +20,13 @@ impl Duplicates {
     }
 
     /// SND.UNA advanced: what duplicate ACKs had counted before is not delivered again. Returns the
-    /// bytes newly delivered.
-    pub fn correct(&mut self, advanced: u32, delivered: u32) -> u32 {
-        if advanced == 0 || self.count == 0 {
+    /// bytes newly delivered. The first segment is: it was the one missing.
+    pub fn correct(&mut self, advanced: u32, delivered: u32, mss: u32) -> u32 {
+        if advanced == 0 {
             return delivered;
         }
         self.count = 0;
-        let known = self.delivered.min(delivered);
+        let known = self.delivered.min(delivered.saturating_sub(mss));
         self.delivered -= known;
         delivered - known
     }

@@ -12,7 +12,8 @@ use super::{
 impl Scoreboard {
     /// How long after the last segment sent, or the last ACK that advanced SND.UNA, to send a
     /// probe instead of waiting for the retransmission timer; none if no probe is to be sent, and
-    /// that timer is to be set. `delayed_ack_max`: how long a receiver delays an ACK (TLP.max_ack_delay).
+    /// that timer is to be set. `delayed_ack_max`: how long a
+    /// receiver delays an ACK (TLP.max_ack_delay).
     #[must_use]
     pub fn probe_timeout(
         &self,

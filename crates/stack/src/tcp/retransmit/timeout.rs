@@ -9,7 +9,8 @@ use super::{
 };
 use crate::Instant;
 
-/// What a timeout is for [`Congestion::on_timeout`](crate::tcp::congestion::Congestion::on_timeout).
+/// What a timeout is for
+/// [`Congestion::on_timeout`](crate::tcp::congestion::Congestion::on_timeout).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut {
     /// Bytes sent and neither acknowledged nor SACKed, before.
@@ -36,6 +37,7 @@ impl Scoreboard {
         if is_first || memory.phase != Phase::Timeout {
             memory.enter(Phase::Timeout, self.una, self.end());
             self.first_resent_at = None;
+            self.timeout_tests = TIMEOUT_TESTS;
         }
         memory.recovery_point = self.end();
         let window = memory.reorder_window(self.sacked_segments, min_rtt, srtt);
@@ -43,11 +45,14 @@ impl Scoreboard {
         (self.sacked_bytes, self.lost_bytes, self.sacked_segments) = (0, 0, 0);
         for (index, record) in self.records.iter_mut().enumerate() {
             self.steps += 1;
-            if record.state == State::Sacked {
+            let was_sacked = record.state == State::Sacked;
+            if was_sacked {
                 record.history = record.history.with(History::WAS_SACKED);
                 record.state = State::InFlight;
             }
-            let is_young = self.rack.is_young(record, window, now);
+            // What was sent again and then SACKed is not in RACK's queue: it cannot be found lost.
+            let is_watched = !(was_sacked && record.history.has(History::RESENT));
+            let is_young = is_watched && self.rack.is_young(record, window, now);
             if index == 0 {
                 record.history = record.history.with(History::TIMED_OUT);
             }
@@ -65,3 +70,6 @@ impl Scoreboard {
         TimedOut { outstanding, is_first }
     }
 }
+
+/// RFC 5682, section 3: the first two ACKs after the timeout decide.
+const TIMEOUT_TESTS: u8 = 2;
