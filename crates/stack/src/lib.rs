@@ -20,9 +20,32 @@ extern crate alloc;
 extern crate std;
 
 pub mod buffer;
+mod config;
+mod counters;
+mod event;
+mod frame;
+mod icmp;
+mod ip;
+mod keyed;
+mod neighbor;
+mod outbox;
 pub mod random;
+mod stack;
 pub mod tcp;
 mod time;
 pub mod timer;
+pub mod transport;
+mod udp;
 
+pub use config::{Config, ConfigError, Limits};
+pub use counters::{Counters, Delivered, Dropped, Noted, Unsent};
+pub use event::Event;
+pub use frame::{Departure, Offloads, PartialChecksum, Segmentation};
+pub use ip::{
+    address::{Cidr, CidrError},
+    route::Route,
+};
+pub use stack::Stack;
 pub use time::Instant;
+pub use transport::Checksum;
+pub use udp::{Failure, Received, UdpError, UdpId};
