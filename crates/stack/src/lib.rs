@@ -11,6 +11,14 @@
 //!
 //! Every table has a limit and a counted answer when it is full; a lookup is one keyed hash; what
 //! waits does so in a timer wheel; nothing goes through all connections.
+//!
+//! Read in this order: `time.rs`, `random.rs`, `timer.rs`, `keyed.rs`, `frame.rs`, `config.rs`,
+//! `counters.rs`, `event.rs`, `ip/address.rs`, `ip/route.rs`, `ip/carrier.rs`, `ip/ipv4.rs`,
+//! `ip/ipv6.rs`, `ip/reassembly.rs`, `ip/fragment.rs`, `ip/path_mtu.rs`, `ip/output.rs`,
+//! `outbox.rs`, `neighbor/cache.rs`, `neighbor/waiting.rs`, `neighbor/arp.rs`, `neighbor/ndp.rs`,
+//! `icmp/echo.rs`, `icmp/limit.rs`, `icmp/error.rs`, `icmp/input.rs`, `udp.rs`, `stack.rs`,
+//! `stack/link.rs`, `stack/internet.rs`, `stack/errors.rs`, `stack/solicit.rs`,
+//! `stack/transmit.rs`, `stack/programs.rs`, `buffer.rs`, `tcp.rs`.
 
 #![forbid(unsafe_code)]
 #![no_std]

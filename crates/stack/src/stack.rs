@@ -24,7 +24,7 @@ use crate::{
     },
     outbox::Outbox,
     random::{Keys, Random},
-    transport::{self, Tcp},
+    transport::Tcp,
     udp::Udp,
 };
 
@@ -90,11 +90,9 @@ impl Stack {
         let addresses = Addresses::new(&config.addresses, config.detect_duplicates, now);
         let routes = Routes::new(config.routes);
         let has_v6 = config.addresses.iter().any(|cidr| cidr.address().is_ipv6());
-        let tcp = transport::Config {
-            checksum_offload: config.offloads.checksum,
-            segment_bytes_max: config.offloads.segment_bytes_max,
-            ..config.tcp
-        };
+        let mut tcp = config.tcp;
+        tcp.checksum_offload = config.offloads.checksum;
+        tcp.segment_bytes_max = config.offloads.segment_bytes_max;
         let asks = config.discover_routers && has_v6 && !routes.has_gateway_v6();
         Ok(Self {
             mac: ethernet::Address(config.mac),
@@ -222,4 +220,3 @@ const ICMP: u64 = 0x103;
 const ICMP_JITTER: u64 = 0x104;
 const UDP: u64 = 0x105;
 const UDP_PORTS: u64 = 0x106;
-

@@ -4,11 +4,7 @@ use core::{net::IpAddr, time::Duration};
 
 use alloc::vec::Vec;
 
-use crate::{
-    Instant,
-    keyed::Keyed,
-    random::Random,
-};
+use crate::{Instant, keyed::Keyed, random::Random};
 
 /// A bucket of tokens in all, and one for each group of destinations that share a hash.
 #[derive(Debug)]
