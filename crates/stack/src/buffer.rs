@@ -202,7 +202,9 @@ impl Stream {
     /// over are dropped.
     pub fn skip(&mut self, pool: &mut Pool, count: u32) {
         debug_assert!(self.len == 0, "bytes in order would be passed over");
-        self.drop_front(pool, count.min(self.extent));
+        if self.len == 0 {
+            self.drop_front(pool, count.min(self.extent));
+        }
     }
 
     /// Drops the early bytes: a receiver may do so when memory is short, although it reported them
