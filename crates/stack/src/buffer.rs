@@ -38,6 +38,12 @@ impl Pool {
         self.limit
     }
 
+    /// Whether less than a quarter of the blocks is left.
+    #[must_use]
+    pub const fn is_short(&self) -> bool {
+        self.in_use() > self.limit() / 4 * 3
+    }
+
     /// A block with any content; none when the limit is reached.
     fn take(&mut self) -> Option<Block> {
         if self.in_use >= self.limit {

@@ -29,6 +29,7 @@ mod flow;
 mod handshake;
 mod icmp;
 mod input;
+mod lent;
 mod listen;
 mod output;
 mod replies;

@@ -36,8 +36,7 @@ impl Receiver {
         let most = context.config.receive_buffer_bytes.min(MAX_FIELD << self.scale);
         let free = most.saturating_sub(self.stream.len());
         // With few blocks left, no connection gets much more.
-        let pool = &context.pool;
-        if pool.in_use() > pool.limit() / 4 * 3 { free.min(WINDOW_UNDER_PRESSURE) } else { free }
+        if context.pool.is_short() { free.min(WINDOW_UNDER_PRESSURE) } else { free }
     }
 
     /// Whether the program has made so much room that the peer should know at once: RFC 9293,

@@ -133,7 +133,7 @@ impl Connection {
         sender.timer_base = context.now;
         sender.unanswered_since = context.now;
         let data = advanced.min(sender.stream.len());
-        sender.stream.consume(context.pool, data);
+        sender.stream.consume(context.pool, context.spare, data);
         if sender.is_waited_for && sender.stream.len() <= context.config.send_buffer_bytes / 2 {
             sender.is_waited_for = false;
             self.owner.ready |= Ready::WRITABLE;
