@@ -81,6 +81,7 @@ fn nothing_grows_when_the_window_was_not_used() {
         round(&mut congestion, at(0), false);
         assert_eq!(congestion.window(), 10_000);
         let mut congestion = recovered(algorithm);
+        round(&mut congestion, at(0), true);
         let window = congestion.window();
         for second in 0..100 {
             round(&mut congestion, at(second * 1_000), false);
