@@ -138,6 +138,17 @@ fn an_undo_within_recovery_ends_it() {
 }
 
 #[test]
+fn a_recovery_right_after_another_counts_from_the_threshold() {
+    let mut congestion = Congestion::new(Algorithm::NewReno, MSS);
+    congestion.on_loss(40_000, at(0));
+    congestion.on_recovery_ack(1_000, 39_000, false);
+    assert!(congestion.window() > 20_000);
+    congestion.on_loss(18_000, at(0));
+    congestion.undo();
+    assert_eq!(congestion.window(), 20_000);
+}
+
+#[test]
 fn a_timeout_starts_with_one_segment_and_reduces_once() {
     // RFC 5681, section 3.1.
     let mut congestion = recovered(Algorithm::NewReno);

@@ -123,7 +123,8 @@ fn one_loss_costs_one_transmission_and_no_timeout() {
 fn with_sack_nothing_that_arrived_is_sent_again() {
     for algorithm in ALGORITHMS {
         // 12 of a window, and some of the retransmissions.
-        let lose = |number: u32| (40..64).contains(&number) && number % 2 == 0 || number == 90;
+        let lose =
+            |number: u32| number == 90 || matches!(number, 40..64) && number.is_multiple_of(2);
         let mut path = Path::new(lose, true, algorithm);
         path.run(800);
         assert_eq!(path.transmissions, 800 + 13, "{algorithm:?}");
@@ -132,8 +133,12 @@ fn with_sack_nothing_that_arrived_is_sent_again() {
 
 #[test]
 fn all_arrives_over_any_path() {
-    let paths: [fn(u32) -> bool; 4] =
-        [|n| n % 10 == 0, |n| n % 3 == 0, |n| (30..80).contains(&n), |n| n % 97 < 20];
+    let paths: [fn(u32) -> bool; 4] = [
+        |n| n.is_multiple_of(10),
+        |n| n.is_multiple_of(3),
+        |n| (30..80).contains(&n),
+        |n| n % 97 < 20,
+    ];
     for (index, lose) in paths.into_iter().enumerate() {
         for with_sack in [true, false] {
             for algorithm in ALGORITHMS {
