@@ -194,19 +194,15 @@ impl Stream {
     pub fn consume(&mut self, pool: &mut Pool, count: u32) {
         let count = count.min(self.len);
         self.len -= count;
-        self.extent -= count;
-        self.start += count;
-        while self.start as usize >= BLOCK_BYTES {
-            let Some(block) = self.blocks.pop_front() else { break };
-            if let Some(block) = block {
-                pool.give_back(block);
-            }
-            self.start -= BLOCK_BYTES as u32;
-        }
-        if self.extent == 0 {
-            self.give_back_all(pool);
-            self.blocks.shrink_to(LIST_KEPT_MAX);
-        }
+        self.drop_front(pool, count);
+    }
+
+    /// The next bytes do not come into the stream, which has none in order: they were handed on
+    /// where they arrived. The early ones are as much nearer to the front; those that are passed
+    /// over are dropped.
+    pub fn skip(&mut self, pool: &mut Pool, count: u32) {
+        debug_assert!(self.len == 0, "bytes in order would be passed over");
+        self.drop_front(pool, count.min(self.extent));
     }
 
     /// Drops the early bytes: a receiver may do so when memory is short, although it reported them
@@ -214,14 +210,14 @@ impl Stream {
     pub fn discard_early(&mut self, pool: &mut Pool) {
         self.extent = self.len;
         let (last, within) = self.position(self.len);
-        let kept = if within > 0 && self.len > 0 { last + 1 } else { last };
+        let kept = if within > 0 { last + 1 } else { last };
         while self.blocks.len() > kept {
             if let Some(block) = self.blocks.pop_back().flatten() {
                 pool.give_back(block);
             }
         }
-        if self.blocks.is_empty() {
-            self.start = 0;
+        if self.extent == 0 {
+            self.run_empty(pool);
         }
     }
 
@@ -229,6 +225,27 @@ impl Stream {
     pub fn clear(&mut self, pool: &mut Pool) {
         self.give_back_all(pool);
         self.blocks = VecDeque::new();
+    }
+
+    /// Moves the front on by so many bytes, at most up to `extent`.
+    fn drop_front(&mut self, pool: &mut Pool, count: u32) {
+        self.extent = self.extent.saturating_sub(count);
+        if self.extent == 0 {
+            self.run_empty(pool);
+            return;
+        }
+        self.start += count;
+        while self.start as usize >= BLOCK_BYTES {
+            if let Some(block) = self.blocks.pop_front().flatten() {
+                pool.give_back(block);
+            }
+            self.start -= BLOCK_BYTES as u32;
+        }
+    }
+
+    fn run_empty(&mut self, pool: &mut Pool) {
+        self.give_back_all(pool);
+        self.blocks.shrink_to(LIST_KEPT_MAX);
     }
 
     fn give_back_all(&mut self, pool: &mut Pool) {

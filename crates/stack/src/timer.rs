@@ -9,13 +9,14 @@ use crate::Instant;
 
 /// At most one deadline per key, in steps of 1 millisecond.
 ///
-/// Setting and cancelling are O(1). A key moves to a finer level at most [`LEVELS`] - 1 times before
-/// it is due, however far `now` leaps, and whatever the other keys do. A key takes 16 bytes, for
-/// keys from 0 to the largest that was ever set: they are to be dense, such as indices of
+/// Setting and cancelling are O(1). A key moves to a finer level at most [`LEVELS`] - 1 times
+/// before it is due, however far `now` leaps, and whatever the other keys do. A key takes 16 bytes,
+/// for keys from 0 to the largest that was ever set: they are to be dense, such as indices of
 /// connections. Memory grows only when a larger key than before is set, and never shrinks.
 ///
-/// Deadlines are rounded up to whole milliseconds since [`Instant::ZERO`], and moments rounded down,
-/// so that no key is due before its time, and none is late by a whole millisecond.
+/// Deadlines are rounded up to whole milliseconds since [`Instant::ZERO`], so that no key is due
+/// before its time, and none is late by a whole millisecond. What is to happen at once is not set,
+/// but done: a deadline of now is due in up to a millisecond.
 #[derive(Clone, Debug)]
 pub struct Wheel {
     /// By key.

@@ -29,12 +29,13 @@ pub enum Inserted {
 ///
 /// 1. What lies before RCV.NXT has come before: [`duplicate`](Self::duplicate), cut it off.
 /// 2. Write the parts that are new, [`gaps`](Self::gaps), into the stream, so that no accepted byte
-///    is ever replaced.
+///    is ever replaced. The offset of a number there is the stream's `len`, and what the number is
+///    behind RCV.NXT. If the pool runs out of blocks, the segment ends where the writing ended.
 /// 3. If it begins with RCV.NXT: RCV.NXT becomes what [`advance`](Self::advance) answers, and the
-///    stream advances as far. Otherwise [`insert`](Self::insert) it, as far as it was written.
+///    stream advances as far. Otherwise [`insert`](Self::insert) it.
 ///
-/// `advance` and `insert` notice duplicates behind RCV.NXT by themselves. All numbers that are given
-/// in the life of one hole lie less than 2^31 apart, which the window ensures. Up to
+/// `advance` and `insert` notice duplicates behind RCV.NXT by themselves. All numbers that are
+/// given in the life of one hole lie less than 2^31 apart, which the window ensures. Up to
 /// [`RANGES_MAX`] ranges of 8 bytes; a change costs a binary search, and moves those 8 bytes for
 /// each later range at most (CVE-2018-5390 was a walk over all early segments for each segment).
 #[derive(Clone, Debug, Default)]
@@ -76,6 +77,8 @@ impl Reassembly {
         }
         let length = right.distance(left);
         let (from, to) = (self.first_reaching(left), self.first_behind(right));
+        let searched = self.ranges.len().checked_ilog2().unwrap_or(0) as usize + 1;
+        self.count_steps(2 * searched + to - from);
         let touched = self.ranges.get(from..to).unwrap_or_default();
         let overlap = |range: &SackBlock| overlap(*range, SackBlock { left, right });
         let present =
@@ -229,11 +232,7 @@ impl Reassembly {
 
     /// One range instead of those from one place up to another.
     fn replace(&mut self, from: usize, to: usize, range: SackBlock) {
-        // Two binary searches, and the ranges whose places change.
-        let moved = if to - from == 1 { 0 } else { self.ranges.len() - to };
-        self.count_steps(
-            2 * self.ranges.len().checked_ilog2().unwrap_or(0) as usize + to - from + moved,
-        );
+        self.count_steps(if to - from == 1 { 0 } else { self.ranges.len() - to });
         if let Some(place) = self.ranges.get_mut(from).filter(|_| from < to) {
             *place = range;
             self.ranges.drain(from + 1..to);

@@ -14,8 +14,10 @@ use crate::random::Key;
 /// An entry takes 5.7 to 11.4 bytes (4 for the index and 1 for a part of its hash, with 7/16 to 7/8
 /// of the places in use). The hash is SipHash-1-3 with a secret key, so that nobody can choose
 /// ports and addresses that meet at one place. Looking up allocates nothing. The table doubles when
-/// it is full, which moves all entries: [`with_capacity`](Self::with_capacity) avoids that. It never
-/// gets smaller by itself: [`shrink`](Self::shrink).
+/// it is full, which asks for all flows and moves all entries; and when it is more than half full
+/// while connections come and go, it sorts itself anew now and then, at the same price.
+/// [`with_capacity`](Self::with_capacity) for twice the connections avoids both. It never gets
+/// smaller by itself: [`shrink`](Self::shrink).
 #[derive(Debug)]
 pub struct Table {
     key: Key,
@@ -84,7 +86,8 @@ impl Table {
         self.entries.is_empty()
     }
 
-    /// How many flows the table can hold before it grows.
+    /// How many flows the table can hold before it moves its entries. Places that were used once
+    /// and are not clean yet do not count.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.entries.capacity()
