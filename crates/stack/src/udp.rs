@@ -10,7 +10,7 @@ use crate::{
     counters::Dropped,
     keyed::{Keyed, KeyedMap},
     random::Random,
-    transport::ErrorKind,
+    tcp::ErrorKind,
 };
 
 /// A bound port.

@@ -64,8 +64,9 @@ fn is_error_v6(packet: &[u8]) -> bool {
     let Ok(packet) = ipv6::Packet::parse_quoted(packet) else { return true };
     let Ok(upper) = packet.upper_layer() else { return false };
     let is_error = |kind: &u8| *kind < 128 || *kind == icmpv6::Kind::REDIRECT.0;
-    upper.is_later_fragment()
-        || (upper.protocol == protocol::ICMPV6 && upper.payload.first().is_none_or(is_error))
+    // Of a later fragment, the type is not known.
+    upper.protocol == protocol::ICMPV6
+        && (upper.is_later_fragment() || upper.payload.first().is_none_or(is_error))
 }
 
 /// Writes the error about the packet into the empty buffer, from `source`, an address of ours, to
