@@ -26,8 +26,10 @@ pub enum Error {
         /// The system call's error.
         source: io::Error,
     },
-    /// The interface is not up.
-    #[error("{interface} is down; bring it up with `ip link set {interface} up`")]
+    /// The interface is not up, or has no carrier.
+    #[error(
+        "{interface} is down; bring it up with `ip link set {interface} up`, and its other end"
+    )]
     LinkDown {
         /// The interface's name.
         interface: String,
@@ -120,6 +122,9 @@ pub enum Refusal {
     /// Where its checksum or payload is said to be is outside of it.
     #[error("the place of its checksum or payload is outside of it")]
     Outside,
+    /// The kernel refused it again and again.
+    #[error("the device did not take it in 10,000 attempts, and may never; try without offloads")]
+    NeverTaken,
 }
 
 const EPERM: i32 = 1;
@@ -131,6 +136,7 @@ const EINVAL: i32 = 22;
 const EIO: i32 = 5;
 const EBADFD: i32 = 77;
 const ENETDOWN: i32 = 100;
+const ENOBUFS: i32 = 105;
 
 /// What to do about it.
 fn advice(kind: Kind, source: &io::Error, interface: &str) -> String {
@@ -166,7 +172,8 @@ impl Error {
         let interface = interface.to_owned();
         match source.raw_os_error() {
             // TAP says EIO (`tun_get_user` in drivers/net/tun.c).
-            Some(ENETDOWN | EIO) => Self::LinkDown { interface },
+            // A packet socket says ENOBUFS where there is no carrier; see `Packet::is_full`.
+            Some(ENETDOWN | EIO | ENOBUFS) => Self::LinkDown { interface },
             Some(ENXIO | ENODEV | EBADFD) => Self::Gone { interface },
             _ => Self::Io { verb, interface, source },
         }

@@ -68,6 +68,8 @@ struct Fate {
     is_duplicated: bool,
     is_overtaken: bool,
     is_corrupted: bool,
+    /// Determines which bit is changed.
+    place: u64,
 }
 
 impl Direction {
@@ -84,16 +86,18 @@ impl Direction {
             is_duplicated: happens(self.rates.duplicate),
             is_overtaken: happens(self.rates.reorder),
             is_corrupted: happens(self.rates.corrupt),
+            place: self.random.next(),
         };
         self.counts.seen += 1;
         self.counts.lost += u64::from(fate.is_lost);
         fate
     }
 
-    /// Changes one bit.
-    fn corrupt(&mut self, bytes: &mut [u8]) {
-        let bit = self.random.below(bytes.len().saturating_mul(8));
-        if let Some(byte) = bytes.get_mut(bit / 8) {
+    /// Changes the bit that `place` determines.
+    fn corrupt(&mut self, bytes: &mut [u8], place: u64) {
+        let bits = u64::try_from(bytes.len()).unwrap_or(0).saturating_mul(8);
+        let bit = place.checked_rem(bits).unwrap_or(0);
+        if let Some(byte) = usize::try_from(bit / 8).ok().and_then(|at| bytes.get_mut(at)) {
             *byte ^= 1 << (bit % 8);
             self.counts.corrupted += 1;
         }
@@ -158,22 +162,27 @@ impl<N: Nic> Nic for Fault<N> {
                 if fate.is_lost {
                     return;
                 }
-                let mut held = Held { bytes: copy(spare, arrival.bytes), beside: arrival.checksum };
+                let mut checksum = arrival.checksum;
+                let mut changed = None;
                 if fate.is_corrupted {
                     // Whoever verified it did so before.
-                    held.beside = Checksum::Unknown;
-                    receive.corrupt(&mut held.bytes);
+                    checksum = Checksum::Unknown;
+                    let mut bytes = copy(spare, arrival.bytes);
+                    receive.corrupt(&mut bytes, fate.place);
+                    changed = Some(bytes);
                 }
                 if fate.is_overtaken && overtaken.is_none() {
-                    overtaken = Some(held);
+                    let bytes = changed.unwrap_or_else(|| copy(spare, arrival.bytes));
+                    overtaken = Some(Held { bytes, beside: checksum });
                     return;
                 }
-                pass(&held.bytes, held.beside);
+                let bytes = changed.as_deref().unwrap_or(arrival.bytes);
+                pass(bytes, checksum);
                 if fate.is_duplicated {
                     receive.counts.duplicated += 1;
-                    pass(&held.bytes, held.beside);
+                    pass(bytes, checksum);
                 }
-                spare.push(held.bytes);
+                spare.extend(changed);
                 if let Some(held) = overtaken.take() {
                     receive.counts.reordered += 1;
                     pass(&held.bytes, held.beside);
@@ -217,7 +226,7 @@ impl<N: Nic> Nic for Fault<N> {
                 }
                 let Some(bytes) = buffer.get_mut(..departure.len) else { return Some(departure) };
                 if fate.is_corrupted && departure.checksum.is_none() {
-                    transmit.corrupt(bytes);
+                    transmit.corrupt(bytes, fate.place);
                 }
                 if fate.is_overtaken && overtaken.is_none() {
                     overtaken = Some(Held { bytes: copy(spare, bytes), beside: departure });

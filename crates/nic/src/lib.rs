@@ -78,7 +78,8 @@ pub trait Nic {
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 }
 
-/// How many frames one call of [`Nic::receive`] hands over at most.
+/// How many frames one call of [`Nic::receive`] hands over at most; twice as many where a [`Fault`]
+/// doubles them.
 pub const BATCH_MAX: usize = 64;
 
 impl<N: Nic + ?Sized> Nic for &mut N {

@@ -8,6 +8,9 @@
 //! kernel from answering with RST: `nft add rule ... tcp dport 8080 drop`, in a chain of `input`,
 //! which packet sockets come before.
 //!
+//! Frames go straight to the device, past the queueing discipline. A device that is full takes them
+//! later; the descriptor does not tell when, so try again after a moment.
+//!
 //! VLAN tags are not seen: the kernel takes them off before. Open the VLAN's own interface.
 
 use std::{
@@ -23,7 +26,7 @@ use portolan_sys::{
 
 use crate::{
     Nic,
-    error::{Error, Kind},
+    error::{Error, Kind, Refusal},
     frame::{Arrival, Departure, LINK_HEADER_BYTES_MAX, Offloads, PACKET_BYTES_MAX},
     vnet::{self, HEADER_BYTES},
 };
@@ -56,7 +59,19 @@ pub struct Packet {
     departing: Vec<Frame>,
     /// How many of `departing` the kernel had no room for, which are its first.
     waiting: usize,
+    /// How often the device has not taken the first of them.
+    refusals: u32,
+    /// The device clears CWR in all pieces of a segment but the first.
+    cuts_ecn: bool,
 }
+
+/// The longest packet that devices cut, from its IP header on: what nearly all can, which is less
+/// than 64 KiB with the Ethernet header (`gso_max_size` in `ip -details link`).
+const SEGMENT_BYTES_MAX: usize = 60 << 10;
+
+/// So often a frame is offered to a device that is full, before it is taken for one that the device
+/// never takes.
+const REFUSALS_MAX: u32 = 10_000;
 
 impl Packet {
     /// Opens as many sockets on the interface `name`, in the network namespace of the calling
@@ -74,9 +89,14 @@ impl Packet {
         }
         let mtu = interface::mtu(name).map_err(failed)?;
         let address = interface::ethernet_address(name).map_err(failed)?;
+        // Where the device cannot be asked it is not asked for more than checksums either, which
+        // the kernel completes where the device does not.
+        let features = interface::features(name).unwrap_or_default();
+        let can = |feature: &str| features.contains(feature);
+        let segments = can("tx-tcp-segmentation") && can("tx-tcp6-segmentation");
         let offloads = Offloads {
             checksum: options.offloads,
-            segment_bytes_max: if options.offloads { PACKET_BYTES_MAX } else { 0 },
+            segment_bytes_max: if options.offloads && segments { SEGMENT_BYTES_MAX } else { 0 },
             mtu: u16::try_from(mtu).unwrap_or(u16::MAX),
             mac: address.filter(|_| !options.is_promiscuous),
         };
@@ -88,11 +108,12 @@ impl Packet {
         if sockets.is_empty() {
             return Err(failed(io::ErrorKind::InvalidInput.into()));
         }
-        let open = |socket| Self::with_socket(socket, name, offloads);
+        let cuts_ecn = can("tx-tcp-ecn-segmentation");
+        let open = |socket| Self::with_socket(socket, name, offloads, cuts_ecn);
         Ok(sockets.into_iter().map(open).collect())
     }
 
-    fn with_socket(socket: LinkSocket, name: &str, offloads: Offloads) -> Self {
+    fn with_socket(socket: LinkSocket, name: &str, offloads: Offloads, cuts_ecn: bool) -> Self {
         let frames = |bytes: usize| vec![Frame::with_capacity(HEADER_BYTES + bytes); BATCH];
         Self {
             socket,
@@ -102,6 +123,8 @@ impl Packet {
             arriving: frames(PACKET_BYTES_MAX + LINK_HEADER_BYTES_MAX),
             departing: frames(offloads.frame_bytes_max()),
             waiting: 0,
+            refusals: 0,
+            cuts_ecn,
         }
     }
 
@@ -117,27 +140,45 @@ impl Packet {
     fn flush(&mut self) -> Result<usize, Error> {
         let mut sent = 0;
         while self.waiting > 0 {
-            match frames::send(&self.socket, &self.departing[..self.waiting]) {
+            let error = match frames::send(&self.socket, &self.departing[..self.waiting]) {
                 Ok(count) => {
-                    self.departing[..self.waiting].rotate_left(count);
-                    self.waiting -= count;
+                    self.take_out(count);
                     sent += count;
+                    continue;
                 }
-                Err(error) if is_full(&error) => break,
-                Err(error) => {
-                    self.waiting = 0;
-                    return Err(Error::of("transmit", &self.name, error));
-                }
+                Err(error) => error,
+            };
+            if !self.is_full(&error) {
+                self.waiting = 0;
+                return Err(Error::of("transmit", &self.name, error));
             }
+            self.refusals += 1;
+            if self.refusals > REFUSALS_MAX {
+                self.take_out(1);
+                let (interface, refusal) = (self.name.clone(), Refusal::NeverTaken);
+                return Err(Error::Refused { interface, refusal });
+            }
+            break;
         }
         Ok(sent)
     }
-}
 
-/// `EAGAIN`: the socket's buffer is full; `ENOBUFS`: the device's queue is.
-fn is_full(error: &io::Error) -> bool {
-    const ENOBUFS: i32 = 105;
-    error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(ENOBUFS)
+    /// The first `count` of those that wait do so no more.
+    fn take_out(&mut self, count: usize) {
+        self.departing[..self.waiting].rotate_left(count);
+        self.waiting -= count;
+        self.refusals = 0;
+    }
+
+    /// `EAGAIN`: the socket's buffer is full; `ENOBUFS`: the device's queue is, or it has no
+    /// carrier, which does not pass by itself.
+    fn is_full(&self, error: &io::Error) -> bool {
+        const ENOBUFS: i32 = 105;
+        match error.raw_os_error() {
+            Some(ENOBUFS) => interface::is_running(&self.name).unwrap_or(false),
+            _ => error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
 }
 
 impl Nic for Packet {
@@ -164,10 +205,14 @@ impl Nic for Packet {
         while self.waiting == 0 {
             while let Some(frame) = self.departing.get_mut(self.waiting) {
                 let Some((header, bytes)) = frame.bytes.split_first_chunk_mut() else { break };
-                let Some(departure) = fill(bytes) else { break };
+                let Some(mut departure) = fill(bytes) else { break };
                 if let Err(error) = departure.check_for(&self.name, &self.offloads, bytes.len()) {
                     refused = Some(error);
                     break;
+                }
+                if let Some(cut) = &mut departure.segmentation {
+                    // Else CWR stands in all pieces, which says the same several times.
+                    cut.ecn &= self.cuts_ecn;
                 }
                 *header = vnet::header(&departure);
                 frame.len = HEADER_BYTES + departure.len;

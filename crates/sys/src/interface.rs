@@ -1,11 +1,15 @@
 //! Interfaces by name (netdevice(7)): number, state, MTU, address.
 
+mod features;
+
 use std::{
     io,
     os::fd::{AsRawFd, OwnedFd},
 };
 
 use rustix::net::{AddressFamily, SocketType};
+
+pub use features::features;
 
 /// The longest name in bytes: the kernel's 16 less the zero at the end (`IFNAMSIZ`).
 pub const NAME_BYTES_MAX: usize = libc::IFNAMSIZ - 1;
@@ -27,6 +31,14 @@ pub fn index(name: &str) -> io::Result<u32> {
 /// `ENODEV` where there is none of the name.
 pub fn is_up(name: &str) -> io::Result<bool> {
     Ok(flags(name)? & UP != 0)
+}
+
+/// Whether it is up and has a carrier.
+///
+/// # Errors
+/// `ENODEV` where there is none of the name.
+pub fn is_running(name: &str) -> io::Result<bool> {
+    Ok(flags(name)? & RUNNING != 0)
 }
 
 /// Brings it up or takes it down.
@@ -66,6 +78,9 @@ pub fn ethernet_address(name: &str) -> io::Result<Option<[u8; 6]>> {
 
 #[allow(clippy::cast_possible_truncation, reason = "1")]
 const UP: libc::c_short = libc::IFF_UP as libc::c_short;
+
+#[allow(clippy::cast_possible_truncation, reason = "64")]
+const RUNNING: libc::c_short = libc::IFF_RUNNING as libc::c_short;
 
 fn flags(name: &str) -> io::Result<libc::c_short> {
     let request = ask(name, libc::SIOCGIFFLAGS)?;

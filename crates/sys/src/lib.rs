@@ -6,9 +6,9 @@
 //!
 //! Read in this order: `netlink.rs`, `netns.rs`, `capabilities.rs`, `limits.rs`, `kernel.rs`,
 //! `usage.rs`, `user.rs`, `process.rs`, `signals.rs`, `terminal.rs`, `clock.rs`, `bpf.rs`,
-//! `interface.rs`; then what sends and receives: `option.rs`, `source_port.rs`, `address.rs`,
-//! `filter.rs`, `error_queue.rs`, `datagrams.rs`, `raw.rs`, `frames.rs`, `packet.rs`
-//! (`packet/ring.rs`, `packet/link.rs`), `tap.rs`.
+//! `interface.rs` (`interface/features.rs`); then what sends and receives: `option.rs`,
+//! `source_port.rs`, `address.rs`, `filter.rs`, `error_queue.rs`, `datagrams.rs`, `raw.rs`,
+//! `frames.rs`, `packet.rs` (`packet/ring.rs`, `packet/link.rs`), `tap.rs`.
 
 pub mod address;
 pub mod bpf;

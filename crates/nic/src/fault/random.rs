@@ -16,12 +16,4 @@ impl Random {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-
-    /// A number less than `bound`; 0 where there is none.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        let bound = u64::try_from(bound).unwrap_or(u64::MAX);
-        // The bias is less than 2^-32 for every length of a frame.
-        let below = self.next().checked_rem(bound).unwrap_or(0);
-        usize::try_from(below).unwrap_or(0)
-    }
 }

@@ -23,9 +23,9 @@ fn a_fresh_namespace_has_loopback_and_it_is_down() {
         assert_eq!(index("lo").unwrap(), 1);
         assert_eq!(mtu("lo").unwrap(), 65_536);
         assert_eq!(ethernet_address("lo").unwrap(), None, "loopback is no Ethernet");
-        assert!(!is_up("lo").unwrap());
+        assert!(!is_up("lo").unwrap() && !is_running("lo").unwrap());
         set_up("lo", true).unwrap();
-        assert!(is_up("lo").unwrap());
+        assert!(is_up("lo").unwrap() && is_running("lo").unwrap());
         set_up("lo", false).unwrap();
         assert!(!is_up("lo").unwrap());
     });

@@ -26,6 +26,10 @@ pub struct LinkOptions {
 
 /// Receives the frames that come by a link, and sends frames by it. Every frame has a
 /// `struct virtio_net_hdr` of 10 bytes before it. It does not wait.
+///
+/// Frames go straight to the device. Sending ends with `ENOBUFS` when the device is full, has no
+/// carrier, or cannot cut a segment itself: the kernel does not do that on this way
+/// (`__dev_direct_xmit` in net/core/dev.c).
 #[derive(Debug)]
 pub struct LinkSocket {
     fd: OwnedFd,
