@@ -2,6 +2,7 @@
 
 mod conformance;
 mod kernel;
+mod throughput;
 
 use conformance::{Link, conformance, frame, in_namespace, ip};
 use portolan_nic::{Error, Nic, Origin, Packet, Tap, packet::Options};
