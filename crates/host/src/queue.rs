@@ -248,8 +248,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
             return Ok(());
         }
         let grace_ends = self.ending.map(|(_, at)| at);
-        let deadlines =
-            [self.stack.poll_timeout(), turn.program_at, self.publish_at, grace_ends];
+        let deadlines = [self.stack.poll_timeout(), turn.program_at, self.publish_at, grace_ends];
         let longest = deadlines.into_iter().flatten().min().map(|at| at.since(now));
         let descriptor = self.nic.descriptor().filter(|_| !turn.is_down);
         let asked_again = match (&descriptor, turn) {
