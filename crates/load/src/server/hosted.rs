@@ -23,7 +23,7 @@ use program::Serving;
 /// A server that runs on a host of its own: a thread per queue of the device.
 ///
 /// An address that is unspecified stands for all of the host's. It listens once
-/// [`HostedServer::start`] returns, and ends with [`HostedServer::stop`] or when it is dropped.
+/// [`HostedServer::start`] returns, and ends with [`HostedServer::settle`] or when it is dropped.
 #[derive(Debug)]
 pub struct HostedServer {
     host: Host,
@@ -41,7 +41,7 @@ impl HostedServer {
         config: &Config,
         queues: Vec<N>,
     ) -> Result<Self, Error> {
-        options.check()?;
+        options.check_services()?;
         let places: Arc<[Serve]> = options.places().into();
         check_places(&places, config)?;
         let mut tallies = Vec::new();
@@ -95,13 +95,10 @@ impl HostedServer {
         self.host.readings()
     }
 
-    /// Ends, and says what happened.
-    ///
-    /// # Errors
-    /// [`Error::Host`] when a thread ended early.
-    pub fn stop(mut self) -> Result<ServerSummary, Error> {
-        self.settle()?;
-        Ok(self.account.summary())
+    /// What happened, once it has ended.
+    #[must_use]
+    pub fn summary(&self) -> ServerSummary {
+        self.account.summary()
     }
 }
 
