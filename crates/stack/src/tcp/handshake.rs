@@ -142,7 +142,9 @@ impl Connection {
         // RFC 7323, section 2.3: more than 14 is taken for 14.
         self.sender.scale = their_scale.unwrap_or(0).min(SCALE_MAX);
         self.receiver.scale = if self.agreed.scaling { scale(config) } else { 0 };
-        self.segment_len_changed();
+        // Nothing has left but SYN: the initial window is that of the segments to come.
+        let mss = self.sender.segment_len(&self.flow) - self.timestamps_len();
+        self.sender.congestion = Congestion::new(config.congestion, mss);
     }
 
     /// Notes the window of a segment whose numbers are newer than those of the last one.

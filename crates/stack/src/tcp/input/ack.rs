@@ -102,6 +102,9 @@ impl Connection {
             min_rtt: sender.rtt.min(),
             now: context.now,
         };
+        // What is lost would have left as well.
+        let has_lost = sender.scoreboard.as_ref().is_some_and(|scoreboard| scoreboard.has_lost());
+        sender.is_congestion_limited |= has_lost;
         let acked = match &mut sender.scoreboard {
             Some(scoreboard) => scoreboard.acknowledge(&mut sender.memory, &ack),
             None => sender.memory.acknowledge(&ack),

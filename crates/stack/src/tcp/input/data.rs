@@ -161,11 +161,12 @@ impl Connection {
     }
 
     /// RFC 5681, section 4.2: an ACK for at least every second full segment, within 500 ms, and at
-    /// once when the segment fills a gap.
+    /// once when the segment fills a gap. A device may have joined several segments.
     fn count_for_acknowledgment(&mut self, taken: usize, at_once: bool, context: &mut Context<'_>) {
         let receiver = &mut self.receiver;
-        let is_full = taken >= usize::from(receiver.segment_len(self.sender.mtu, &self.flow));
-        receiver.unacknowledged = receiver.unacknowledged.saturating_add(1 + u8::from(is_full));
+        let full = usize::from(receiver.segment_len(self.sender.mtu, &self.flow)).max(1);
+        let count = u8::try_from(2 * (taken / full)).unwrap_or(u8::MAX).max(1);
+        receiver.unacknowledged = receiver.unacknowledged.saturating_add(count);
         if at_once || receiver.quick > 0 || receiver.unacknowledged >= ACK_AFTER {
             receiver.quick = receiver.quick.saturating_sub(1);
             self.due.ack = true;
