@@ -101,8 +101,11 @@ impl Application {
             self.is_over = true;
             return Ok(None);
         }
-        let wakes = [self.write(host, now), self.read(host, now)?, self.ends_at()];
-        self.end(host, now);
+        let is_up = host.was_up(self.handle);
+        // Nothing is written or ended that is not there yet; a read tells of failures.
+        let writes = if is_up { self.write(host, now) } else { None };
+        let wakes = [writes, self.read(host, now)?, self.ends_at()];
+        self.end(host, is_up, now);
         Ok(if self.is_over { None } else { wakes.into_iter().flatten().min() })
     }
 
@@ -217,7 +220,7 @@ impl Application {
         Ok(())
     }
 
-    fn end(&mut self, host: &mut dyn Host, now: Instant) {
+    fn end(&mut self, host: &mut dyn Host, is_up: bool, now: Instant) {
         let has_sent = self.sent == self.script.bytes;
         let may_finish = match self.script.end {
             End::AfterPeer => self.got_end,
@@ -227,7 +230,7 @@ impl Application {
         if self.failure.is_some() {
             host.close(self.handle, now);
             self.is_over = true;
-        } else if has_sent && may_finish && !self.has_finished {
+        } else if is_up && has_sent && may_finish && !self.has_finished {
             self.has_finished = true;
             if self.script.end == End::Close {
                 host.close(self.handle, now);

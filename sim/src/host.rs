@@ -36,14 +36,21 @@ pub trait Host {
     ///
     /// [`Failure`] where the stack refuses.
     fn listen(&mut self, port: u16, backlog: usize) -> Result<(), Failure>;
-    /// Opens a connection.
+    /// Opens a connection, from this port where one is given.
     ///
     /// # Errors
     ///
     /// [`Failure`] where the stack refuses.
-    fn connect(&mut self, remote: SocketAddr, now: Instant) -> Result<Handle, Failure>;
+    fn connect(
+        &mut self,
+        remote: SocketAddr,
+        from: Option<u16>,
+        now: Instant,
+    ) -> Result<Handle, Failure>;
     /// The address and port of this end.
     fn local(&self, handle: Handle) -> Option<SocketAddr>;
+    /// Whether the handshake was ever through.
+    fn was_up(&self, handle: Handle) -> bool;
     /// Sends as much of it as there is room for.
     ///
     /// # Errors
@@ -165,8 +172,6 @@ pub struct Setup {
     pub device_checksums: bool,
     /// Up to how many bytes of data the device makes segments of; 0 if it makes none.
     pub device_segments: usize,
-    /// The only ports that it connects from, the first and the last; none for the usual ones.
-    pub ports: Option<(u16, u16)>,
     /// Its secret.
     pub secret: u64,
 }
@@ -185,7 +190,6 @@ impl Default for Setup {
             blocks: 0,
             device_checksums: false,
             device_segments: 0,
-            ports: None,
             secret: 0,
         }
     }

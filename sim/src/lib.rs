@@ -8,7 +8,9 @@
 //! `link/too_big.rs`, `host.rs`, `host/peer.rs`, `pattern.rs`, `scenario.rs`,
 //! `scenario/generate.rs`, `violation.rs`, `application.rs`, `observer.rs`, `observer/end.rs`,
 //! `observer/arrivals.rs`, `observer/ranges.rs`, `pcap.rs`, `world.rs`, `world/pairs.rs`,
-//! `world/audit.rs`, `runner.rs`, `shrink.rs`.
+//! `world/audit.rs`, `runner.rs`, `shrink.rs`,
+//! `script.rs`, `script/segment.rs`, `script/options.rs`, `script/parse.rs`, `script/player.rs`,
+//! `script/player/neighbor.rs`, `script/player/icmp.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +25,7 @@ pub mod queue;
 pub mod random;
 pub mod runner;
 pub mod scenario;
+pub mod script;
 pub mod shrink;
 pub mod violation;
 pub mod world;

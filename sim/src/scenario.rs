@@ -2,6 +2,7 @@
 
 use portolan_stack::Instant;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     host::Setup,
@@ -44,10 +45,39 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The scenario as JSON, without what is as usual.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        for usual in [
+            serde_json::to_value(Self::default()),
+            serde_json::to_value(Setup::default()),
+            serde_json::to_value(Settings::default()),
+            serde_json::to_value(Script::default()),
+        ] {
+            forget(&mut value, &usual.unwrap_or_default());
+        }
+        format!("{value:#}\n")
+    }
+
     /// The clock at the beginning.
     #[must_use]
     pub fn start(&self) -> Instant {
         Instant::from_micros(self.start_us)
+    }
+}
+
+/// Takes out of each object, however deep, what is in the usual one of the same fields.
+fn forget(value: &mut Value, usual: &Value) {
+    match (&mut *value, usual) {
+        (Value::Object(fields), Value::Object(known)) => {
+            if fields.keys().all(|name| known.contains_key(name)) {
+                fields.retain(|name, field| known.get(name) != Some(field));
+            }
+            fields.values_mut().for_each(|field| forget(field, usual));
+        }
+        (Value::Array(items), _) => items.iter_mut().for_each(|item| forget(item, usual)),
+        _ => {}
     }
 }
 
@@ -85,8 +115,7 @@ pub struct Connection {
     pub from: usize,
     /// The port that it is opened to.
     pub port: u16,
-    /// The other host opens it as well, so much later, from that port; the host's only port to
-    /// connect from is the one that is opened to then: RFC 9293, figure 7.
+    /// The other host opens it as well, so much later: RFC 9293, figure 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simultaneous_us: Option<u64>,
     /// What the program does that opens it.

@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         Err(_) => read(Path::new(&arguments.scenario))?,
     };
     if arguments.print {
-        println!("{}", serde_json::to_string_pretty(&scenario)?);
+        print!("{}", scenario.to_json());
         return Ok(true);
     }
     scenario.captures = arguments.pcap.is_some() || arguments.segments;

@@ -63,8 +63,7 @@ fn leave(seed: u64, at_most: Duration, folder: &Path) -> Result<()> {
         bail!("seed {seed} did not fail a second time: something but the seed decides the run");
     };
     let path = folder.join(format!("failing-{seed}.json"));
-    let text = serde_json::to_string_pretty(&scenario).context("cannot write a scenario")?;
-    fs::write(&path, text + "\n")
+    fs::write(&path, scenario.to_json())
         .with_context(|| format!("cannot write {}: choose another folder", path.display()))?;
     eprintln!("seed {seed}, made smaller: {violation}");
     eprintln!("see it again: cargo run -p portolan-sim -- replay {}", path.display());

@@ -181,10 +181,14 @@ impl Host for Smoltcp {
         Ok(())
     }
 
-    fn connect(&mut self, remote: SocketAddr, _now: Instant) -> Result<Handle, Failure> {
-        let (first, last) = self.setup.ports.unwrap_or((49_152, 65_535));
-        let port = self.random.between(first.into(), last.into());
-        let port = u16::try_from(port).unwrap_or(first);
+    fn connect(
+        &mut self,
+        remote: SocketAddr,
+        from: Option<u16>,
+        _now: Instant,
+    ) -> Result<Handle, Failure> {
+        let port = u16::try_from(self.random.between(49_152, 65_535)).unwrap_or(u16::MAX);
+        let port = from.unwrap_or(port);
         let (handle, socket) = self.add(None);
         let socket = self.sockets.get_mut::<Socket<'_>>(socket);
         let remote = IpEndpoint::new(remote.ip().into(), remote.port());
@@ -195,6 +199,10 @@ impl Host for Smoltcp {
     fn local(&self, handle: Handle) -> Option<SocketAddr> {
         let local = self.of(handle)?.1.local_endpoint()?;
         Some(SocketAddr::new(local.addr.into(), local.port))
+    }
+
+    fn was_up(&self, handle: Handle) -> bool {
+        self.of(handle).is_some_and(|(open, _)| open.was_up)
     }
 
     fn write(&mut self, handle: Handle, bytes: &[u8], _now: Instant) -> Result<usize, Failure> {

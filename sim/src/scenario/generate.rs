@@ -165,14 +165,11 @@ fn changes(random: &mut Random, calm_us: u64, ipv6: bool) -> Vec<Timed> {
 
 /// Both hosts open the same connection.
 fn simultaneous(scenario: &mut Scenario, random: &mut Random) {
-    let (port, other) = (5_000, 6_000);
-    scenario.hosts[0].ports = Some((port, port));
-    scenario.hosts[1].ports = Some((other, other));
     let (there, back) = (bytes(random), bytes(random));
     scenario.connections.push(Connection {
         at_us: 0,
         from: 0,
-        port: other,
+        port: 6_000,
         simultaneous_us: Some(random.pick(&[0, 10, 1_000, 100_000, 2 * SECOND])),
         active: Script { end: End::Finish, ..script(random, there, back) },
         passive: script(random, back, there),

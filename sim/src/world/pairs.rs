@@ -50,13 +50,11 @@ impl Pairs {
         let of = |host: usize| -> IpAddr { host::address(host, scenario.ipv6) };
         let pair = |connection: &Connection| {
             let (from, to) = (connection.from, 1 - connection.from);
-            // Simultaneous: the other side connects to the only port that this one has.
-            let back = scenario.hosts[from].ports.map_or(0, |(first, _)| first);
             Pair {
                 connection: *connection,
                 remotes: [
                     SocketAddr::new(of(to), connection.port),
-                    SocketAddr::new(of(from), back),
+                    SocketAddr::new(of(from), SIMULTANEOUS_PORT),
                 ],
                 sides: [None, None],
                 refused: None,
@@ -105,7 +103,10 @@ impl Pairs {
     ) -> Result<(), Violation> {
         let number = self.host_of(pair, side);
         let remote = self.pairs[pair].remotes[side];
-        let handle = match host.connect(remote, now) {
+        let is_simultaneous = self.pairs[pair].connection.simultaneous_us.is_some();
+        // Each side knows the port that the other one comes from.
+        let from = is_simultaneous.then(|| self.pairs[pair].remotes[1 - side].port());
+        let handle = match host.connect(remote, from, now) {
             Ok(handle) => handle,
             Err(failure) => {
                 self.pairs[pair].refused = Some(failure);
@@ -241,3 +242,6 @@ impl Pair {
         }
     }
 }
+
+/// Where side 0 of a simultaneous opening comes from.
+const SIMULTANEOUS_PORT: u16 = 5_000;
