@@ -11,6 +11,14 @@
 //!
 //! Every table has a limit and a counted answer when it is full; a lookup is one keyed hash; what
 //! waits does so in a timer wheel; nothing goes through all connections.
+//!
+//! Read in this order: `time.rs`, `random.rs`, `timer.rs`, `keyed.rs`, `frame.rs`, `config.rs`,
+//! `counters.rs`, `event.rs`, `ip/address.rs`, `ip/route.rs`, `ip/carrier.rs`, `ip/ipv4.rs`,
+//! `ip/ipv6.rs`, `ip/reassembly.rs`, `ip/fragment.rs`, `ip/path_mtu.rs`, `ip/output.rs`,
+//! `outbox.rs`, `neighbor/cache.rs`, `neighbor/waiting.rs`, `neighbor/arp.rs`, `neighbor/ndp.rs`,
+//! `icmp/echo.rs`, `icmp/limit.rs`, `icmp/error.rs`, `icmp/input.rs`, `udp.rs`, `stack.rs`,
+//! `stack/link.rs`, `stack/internet.rs`, `stack/errors.rs`, `stack/solicit.rs`,
+//! `stack/transmit.rs`, `stack/programs.rs`, `buffer.rs`, `tcp.rs`.
 
 #![forbid(unsafe_code)]
 #![no_std]
@@ -20,9 +28,32 @@ extern crate alloc;
 extern crate std;
 
 pub mod buffer;
+mod config;
+mod counters;
+mod event;
+mod frame;
+mod icmp;
+mod ip;
+mod keyed;
+mod neighbor;
+mod outbox;
 pub mod random;
+mod stack;
 pub mod tcp;
 mod time;
 pub mod timer;
+pub mod transport;
+mod udp;
 
+pub use config::{Config, ConfigError, Limits};
+pub use counters::{Counters, Delivered, Dropped, Noted, Unsent};
+pub use event::Event;
+pub use frame::{Departure, Offloads, PartialChecksum, Segmentation};
+pub use ip::{
+    address::{Cidr, CidrError},
+    route::Route,
+};
+pub use stack::Stack;
 pub use time::Instant;
+pub use transport::Checksum;
+pub use udp::{Failure, Received, UdpError, UdpId};

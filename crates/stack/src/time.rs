@@ -13,6 +13,8 @@ pub struct Instant(u64);
 impl Instant {
     /// The moment from which the others count.
     pub const ZERO: Self = Self(0);
+    /// A moment that does not come.
+    pub(crate) const NEVER: Self = Self(u64::MAX);
 
     /// So many microseconds after [`ZERO`](Self::ZERO).
     #[must_use]

@@ -1,0 +1,214 @@
+//! What a stack is made with.
+
+use core::net::IpAddr;
+
+use alloc::vec::Vec;
+
+use portolan_wire::ethernet;
+use thiserror::Error;
+
+use crate::{
+    frame::Offloads,
+    ip::{
+        address::{Cidr, is_link_scope, link_local},
+        path_mtu::MTU_MIN_V6,
+        route::Route,
+    },
+    transport,
+};
+
+/// What a stack is made with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The hardware address.
+    pub mac: [u8; 6],
+    /// The largest IP packet in bytes that the link takes: 576 or more, with IPv6 1,280 or more.
+    pub mtu: u16,
+    /// The addresses, each with its network: hosts of that are on the link. With an IPv6 address, a
+    /// link-local one is added, made from the hardware address, unless there is one.
+    pub addresses: Vec<Cidr>,
+    /// Networks that are not on the link.
+    pub routes: Vec<Route>,
+    /// Random bytes that nobody knows, of which all keys are made.
+    pub secret: [u8; 32],
+    /// What the device does.
+    pub offloads: Offloads,
+    /// Whether the addresses are used only when no other host has answered for them, which takes
+    /// about 5 seconds over IPv4 and 1 over IPv6: RFC 5227, RFC 4862.
+    pub detect_duplicates: bool,
+    /// Whether routers of IPv6 are asked for, and believed: RFC 4861, section 6.3.
+    pub discover_routers: bool,
+    /// TCP.
+    pub tcp: transport::Config,
+    /// What is kept at most.
+    pub limits: Limits,
+}
+
+/// What is kept at most. What does not fit is dropped, and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Neighbours whose hardware addresses are known or asked for.
+    pub neighbors: usize,
+    /// Destinations whose path takes smaller packets than the link.
+    pub path_mtus: usize,
+    /// Bytes of fragments that wait for others.
+    pub reassembly_bytes: usize,
+    /// Packets that wait for the device, besides those of TCP.
+    pub outbox_packets: usize,
+    /// Bytes of them.
+    pub outbox_bytes: usize,
+    /// Bound UDP ports.
+    pub udp_bindings: usize,
+    /// Bytes of datagrams that wait at each of them.
+    pub udp_queue_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            neighbors: 1_024,
+            path_mtus: 1_024,
+            reassembly_bytes: 1 << 20,
+            outbox_packets: 256,
+            outbox_bytes: 1 << 20,
+            udp_bindings: 1_024,
+            udp_queue_bytes: 256 << 10,
+        }
+    }
+}
+
+/// Why there is no stack.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// There is no address.
+    #[error("a stack needs an address: give at least one, like 192.0.2.7/24")]
+    NoAddress,
+    /// There are more addresses or routes than are gone through for each packet.
+    #[error("{found} {what} are too many: give at most {max}")]
+    TooMany {
+        /// Addresses or routes.
+        what: &'static str,
+        /// How many there may be.
+        max: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// No host can have the address.
+    #[error(
+        "{0} is no address of a host: give one that is neither a group nor a broadcast address"
+    )]
+    NoHost(Cidr),
+    /// An address is there twice.
+    #[error("{0} is given twice: once is enough")]
+    Twice(IpAddr),
+    /// The hardware address is that of a group.
+    #[error("{0} is the hardware address of a group: the lowest bit of its first byte must be 0")]
+    Group(ethernet::Address),
+    /// The MTU is too small.
+    #[error("an MTU of {found} bytes is too small: it must be {least} or more")]
+    Mtu {
+        /// How large it must be.
+        least: u16,
+        /// How large it is.
+        found: u16,
+    },
+    /// A gateway is not on the link.
+    #[error("gateway {0} is on no network of this host: give an address in its prefix first")]
+    Gateway(IpAddr),
+    /// A gateway has another version than the network.
+    #[error("gateway {gateway} cannot lead to {network}: both must be IPv4, or both IPv6")]
+    Versions {
+        /// The gateway.
+        gateway: IpAddr,
+        /// The network.
+        network: Cidr,
+    },
+}
+
+impl Config {
+    /// A configuration for these addresses, with an MTU of 1,500 bytes, no routes, no offloads, and
+    /// the usual limits.
+    #[must_use]
+    pub fn new(mac: [u8; 6], addresses: Vec<Cidr>, secret: [u8; 32]) -> Self {
+        Self {
+            mac,
+            mtu: 1_500,
+            addresses,
+            routes: Vec::new(),
+            secret,
+            offloads: Offloads::default(),
+            detect_duplicates: false,
+            discover_routers: false,
+            tcp: transport::Config::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Checks it, and adds what it implies.
+    pub(crate) fn complete(mut self) -> Result<Self, ConfigError> {
+        let is_v6 = |cidr: &Cidr| cidr.address().is_ipv6();
+        let mac = ethernet::Address(self.mac);
+        if mac.is_multicast() {
+            return Err(ConfigError::Group(mac));
+        }
+        let is_local = |cidr: &Cidr| is_v6(cidr) && is_link_scope(cidr.address());
+        if self.addresses.iter().any(is_v6) && !self.addresses.iter().any(is_local) {
+            self.addresses.extend(Cidr::new(link_local(mac).into(), 64));
+        }
+        let least = if self.addresses.iter().any(is_v6) { MTU_MIN_V6 } else { MTU_MIN_V4 };
+        if self.mtu < least {
+            return Err(ConfigError::Mtu { least, found: self.mtu });
+        }
+        self.check_addresses()?;
+        self.check_routes()?;
+        Ok(self)
+    }
+
+    fn check_addresses(&self) -> Result<(), ConfigError> {
+        check_count("addresses", self.addresses.len(), ADDRESSES_MAX)?;
+        if self.addresses.is_empty() {
+            return Err(ConfigError::NoAddress);
+        }
+        for (at, cidr) in self.addresses.iter().enumerate() {
+            let address = cidr.address();
+            let is_broadcast = match address {
+                IpAddr::V4(v4) => v4.is_broadcast() || cidr.broadcast() == Some(v4),
+                IpAddr::V6(v6) => v6.to_ipv4_mapped().is_some(),
+            };
+            let is_no_host =
+                address.is_multicast() || address.is_unspecified() || address.is_loopback();
+            if is_no_host || is_broadcast {
+                return Err(ConfigError::NoHost(*cidr));
+            }
+            if self.addresses.iter().skip(at + 1).any(|other| other.address() == address) {
+                return Err(ConfigError::Twice(address));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_routes(&self) -> Result<(), ConfigError> {
+        check_count("routes", self.routes.len(), ROUTES_MAX)?;
+        for Route { network, gateway } in &self.routes {
+            if network.address().is_ipv4() != gateway.is_ipv4() {
+                return Err(ConfigError::Versions { gateway: *gateway, network: *network });
+            }
+            if !self.addresses.iter().any(|own| own.contains(*gateway)) {
+                return Err(ConfigError::Gateway(*gateway));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_count(what: &'static str, found: usize, max: usize) -> Result<(), ConfigError> {
+    if found > max { Err(ConfigError::TooMany { what, max, found }) } else { Ok(()) }
+}
+
+const ADDRESSES_MAX: usize = 64;
+const ROUTES_MAX: usize = 256;
+/// RFC 791, section 3.1: what every host takes.
+const MTU_MIN_V4: u16 = 576;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! Frames that arrive: Ethernet, ARP, and which way the rest goes.
+
+use core::net::IpAddr;
+
+use portolan_wire::{
+    arp,
+    ethernet::{self, EtherType, Packet},
+    ipv6, ndp,
+};
+
+use super::Stack;
+use crate::{
+    Checksum, Instant,
+    counters::{Delivered, Dropped, Noted},
+    ip::carrier::Carrier,
+    neighbor::{
+        arp::{Said as ArpSaid, read as read_arp},
+        cache::Evidence,
+        ndp::{Said as NdpSaid, prefixes, read as read_ndp},
+    },
+    transport::ConnectionId,
+};
+
+/// What comes with a frame besides its bytes.
+pub(super) struct Arrival<'a> {
+    pub checksum: Checksum,
+    pub now: Instant,
+    pub deliver: &'a mut dyn FnMut(ConnectionId, &[u8]) -> usize,
+}
+
+impl Stack {
+    /// Takes a frame. `checksum` says what the device knows of the upper layer's checksum.
+    ///
+    /// Data of TCP that is in order is offered to `deliver` where it lies in the frame; it says how
+    /// many bytes it took, from the front. What it did not take is kept for `tcp_read`.
+    pub fn handle_frame(
+        &mut self,
+        frame: &[u8],
+        checksum: Checksum,
+        now: Instant,
+        deliver: &mut dyn FnMut(ConnectionId, &[u8]) -> usize,
+    ) {
+        let fate = self.receive(frame, Arrival { checksum, now, deliver });
+        self.counters.frame(frame.len(), fate);
+    }
+
+    fn receive(&mut self, frame: &[u8], arrival: Arrival<'_>) -> Result<Delivered, Dropped> {
+        let frame = Packet::parse(frame).map_err(|_| Dropped::EthernetMalformed)?;
+        let destination = frame.destination();
+        // Our own frames, which a switch sends back, are no other host's.
+        if frame.source().is_multicast() || frame.source() == self.mac {
+            return Err(Dropped::EthernetSource);
+        }
+        if !self.is_for_us(destination) {
+            return Err(Dropped::EthernetDestination);
+        }
+        // VLAN 0 is none: the tag has a priority alone.
+        if frame.vlan().is_some_and(|vlan| vlan != 0) {
+            return Err(Dropped::Vlan);
+        }
+        let is_unicast = !destination.is_multicast();
+        match frame.ethertype() {
+            EtherType::IPV4 => self.receive_v4(frame.payload(), is_unicast, arrival),
+            EtherType::IPV6 => self.receive_v6(frame.payload(), is_unicast, arrival),
+            EtherType::ARP => self.receive_arp(frame.payload(), arrival.now),
+            _ => Err(Dropped::EtherTypeUnknown),
+        }
+    }
+
+    /// A device may let groups through that this host is not in; IP looks closer at those of IP.
+    fn is_for_us(&self, destination: ethernet::Address) -> bool {
+        let [first, second, ..] = destination.0;
+        destination == self.mac
+            || destination == ethernet::Address::BROADCAST
+            || matches!((first, second), (0x33, 0x33) | (0x01, 0x00))
+    }
+
+    fn receive_arp(&mut self, payload: &[u8], now: Instant) -> Result<Delivered, Dropped> {
+        let packet = arp::Packet::parse(payload).map_err(|_| Dropped::ArpMalformed)?;
+        let is_asked = |address| self.neighbors.is_asked(address);
+        match read_arp(&packet, self.mac, &self.addresses, is_asked)? {
+            ArpSaid::Conflict(address) => {
+                self.handle_conflict(address.into(), now);
+                Err(Dropped::ArpConflict)
+            }
+            ArpSaid::Neighbor { neighbor, reply } => {
+                let mut is_news = reply.is_some();
+                if let Some((address, hardware, evidence)) = neighbor {
+                    is_news |= self.neighbors.hardware(address.into()).is_some();
+                    is_news |= self.neighbors.is_asked(address.into());
+                    self.learn(address.into(), hardware, evidence, now);
+                }
+                if let Some(reply) = reply {
+                    self.send_arp(&reply, reply.target_hardware);
+                }
+                if is_news { Ok(Delivered::Arp) } else { Err(Dropped::ArpNotForUs) }
+            }
+        }
+    }
+
+    /// Another host claims an address of ours.
+    fn handle_conflict(&mut self, address: IpAddr, now: Instant) {
+        self.conflict = Some(address);
+        if self.addresses.lose(address) {
+            self.counters.note(Noted::AddressDuplicate);
+        } else if self.addresses.defend(address, now) {
+            self.send_announcement(address);
+        }
+    }
+
+    /// Remembers a neighbour's hardware address, and lets go what waits for it.
+    pub(super) fn learn(
+        &mut self,
+        neighbor: IpAddr,
+        hardware: ethernet::Address,
+        evidence: Evidence,
+        now: Instant,
+    ) {
+        if self.neighbors.learn(neighbor, hardware, evidence, now) {
+            while let Some(message) = self.waiting.take(neighbor) {
+                self.outbox.resume(message);
+            }
+        }
+    }
+
+    /// A message of neighbour discovery in a packet that may carry it.
+    pub(super) fn receive_ndp(
+        &mut self,
+        packet: &ndp::Packet<'_>,
+        carrier: &Carrier<'_>,
+        now: Instant,
+    ) -> Result<Delivered, Dropped> {
+        let header = ipv6::Packet::parse_quoted(carrier.packet);
+        let header = header.map_err(|_| Dropped::NdpMalformed)?;
+        packet.check_carrier(&header).map_err(|_| Dropped::NdpMalformed)?;
+        match read_ndp(packet, header.source(), self.mac, &self.addresses)? {
+            NdpSaid::Conflict(address) => {
+                self.handle_conflict(address.into(), now);
+                return Err(Dropped::NdpConflict);
+            }
+            NdpSaid::Solicitation { neighbor, answer_to, target } => {
+                if let Some((address, hardware)) = neighbor
+                    && self.is_neighbor(address.into())
+                {
+                    self.learn(address.into(), hardware, Evidence::Request, now);
+                }
+                self.send_advertisement(target, answer_to);
+            }
+            NdpSaid::Advertisement { said, hardware, evidence } => {
+                let address = IpAddr::V6(said.target);
+                let known = self.neighbors.hardware(address);
+                // RFC 4861, section 7.2.5: without an address, it can only confirm the known one.
+                let hardware = hardware.or(known).ok_or(Dropped::NdpNotForUs)?;
+                if known.is_none() && !self.neighbors.is_asked(address) {
+                    return Err(Dropped::NdpNotForUs);
+                }
+                self.learn(address, hardware, evidence, now);
+                if !said.is_router {
+                    self.routes.forget_router(said.target);
+                }
+            }
+            NdpSaid::Router { router: (router, hardware), said } => {
+                if !self.discovers_routers {
+                    return Err(Dropped::NdpNotForUs);
+                }
+                self.learn_router(packet, router, said, now);
+                if let Some(hardware) = hardware {
+                    self.learn(router.into(), hardware, Evidence::Request, now);
+                }
+            }
+        }
+        Ok(Delivered::Ndp)
+    }
+
+    fn learn_router(
+        &mut self,
+        packet: &ndp::Packet<'_>,
+        router: core::net::Ipv6Addr,
+        said: ndp::RouterAdvertisement,
+        now: Instant,
+    ) {
+        let lifetime = core::time::Duration::from_secs(said.lifetime_s.into());
+        self.routes.learn_router(router, lifetime, now);
+        for (prefix, lifetime) in prefixes(packet) {
+            self.routes.learn_prefix(prefix, lifetime, now);
+        }
+        if said.reachable_ms > 0 {
+            let time = core::time::Duration::from_millis(said.reachable_ms.into());
+            self.neighbors.set_reachable_time(time);
+        }
+        if said.lifetime_s > 0 {
+            self.router_solicitations = None;
+        }
+    }
+
+    /// Whether the address can be that of a neighbour.
+    fn is_neighbor(&self, address: IpAddr) -> bool {
+        self.addresses.is_on_link(address)
+    }
+}

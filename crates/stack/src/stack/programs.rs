@@ -1,0 +1,120 @@
+//! What programs want.
+
+use core::net::{IpAddr, SocketAddr};
+
+use portolan_wire::{protocol::UDP, udp};
+
+use super::Stack;
+use crate::{
+    Instant,
+    ip::output::{HOP_LIMIT, Header, header_len},
+    outbox::Origin,
+    udp::{Failure, Received, UdpError, UdpId},
+};
+
+impl Stack {
+    /// Binds a UDP port of one of our addresses, or of all; port 0 stands for any.
+    ///
+    /// # Errors
+    ///
+    /// [`UdpError::NotOwn`], [`UdpError::InUse`], [`UdpError::Full`].
+    pub fn udp_bind(&mut self, address: Option<IpAddr>, port: u16) -> Result<UdpId, UdpError> {
+        if let Some(address) = address
+            && !self.addresses.is_own(address)
+        {
+            return Err(UdpError::NotOwn(address));
+        }
+        self.udp.bind(address, port)
+    }
+
+    /// The address that is bound, if it is one alone, and the port.
+    ///
+    /// # Errors
+    ///
+    /// [`UdpError::Closed`].
+    pub fn udp_local(&self, id: UdpId) -> Result<(Option<IpAddr>, u16), UdpError> {
+        self.udp.local(id)
+    }
+
+    /// Sends a datagram. Where the path does not take it whole, it goes in fragments.
+    ///
+    /// # Errors
+    ///
+    /// [`UdpError::Busy`] when the queue to the device is full, [`UdpError::TooLong`],
+    /// [`UdpError::NoRoute`], [`UdpError::Closed`].
+    pub fn udp_send(
+        &mut self,
+        id: UdpId,
+        to: SocketAddr,
+        payload: &[u8],
+        now: Instant,
+    ) -> Result<(), UdpError> {
+        let (local, source_port) = self.udp.local(id)?;
+        let destination = to.ip();
+        // RFC 791, section 3.1: the length of an IPv4 packet counts its header.
+        let header = if destination.is_ipv4() { header_len(destination) } else { 0 };
+        let max = udp::PAYLOAD_BYTES_MAX - header;
+        if payload.len() > max {
+            return Err(UdpError::TooLong { max, found: payload.len() });
+        }
+        let no_route = UdpError::NoRoute(destination);
+        if destination.is_unspecified() || destination.is_loopback() {
+            return Err(no_route);
+        }
+        let next_hop = self.routes.next_hop(destination, &self.addresses, now).ok_or(no_route)?;
+        let source = local.or_else(|| self.addresses.source_for(destination, next_hop));
+        let source = source.filter(|source| source.is_ipv4() == destination.is_ipv4());
+        let source = source.ok_or(no_route)?;
+        let len = udp::HEADER_BYTES + payload.len();
+        if !self.outbox.has_room(len, Origin::Udp) {
+            return Err(UdpError::Busy);
+        }
+        let mut bytes = self.outbox.buffer();
+        bytes.resize(udp::HEADER_BYTES, 0);
+        bytes.extend_from_slice(payload);
+        let repr = udp::Repr { source_port, destination_port: to.port() };
+        let too_long = UdpError::TooLong { max, found: payload.len() };
+        repr.emit(&mut bytes, source, destination).map_err(|_| too_long)?;
+        self.udp.note_peer(id, to)?;
+        let header = Header {
+            source,
+            destination,
+            protocol: UDP,
+            traffic_class: 0,
+            hop_limit: if destination.is_multicast() { 1 } else { HOP_LIMIT },
+            // RFC 1191: a datagram that is sent whole is used to learn what the path takes.
+            dont_fragment: true,
+        };
+        match self.push_ip(header, bytes, Origin::Udp) {
+            true => Ok(()),
+            false => Err(UdpError::Busy),
+        }
+    }
+
+    /// Takes the first datagram that waits at the port; none if none does.
+    ///
+    /// # Errors
+    ///
+    /// [`UdpError::Closed`].
+    pub fn udp_receive(&mut self, id: UdpId, out: &mut [u8]) -> Result<Option<Received>, UdpError> {
+        self.udp.receive(id, out)
+    }
+
+    /// Takes the first error that waits at the port; none if none does.
+    ///
+    /// # Errors
+    ///
+    /// [`UdpError::Closed`].
+    pub fn udp_failure(&mut self, id: UdpId) -> Result<Option<Failure>, UdpError> {
+        self.udp.take_failure(id)
+    }
+
+    /// Gives a port back; what waits there is thrown away.
+    ///
+    /// # Errors
+    ///
+    /// [`UdpError::Closed`].
+    pub fn udp_unbind(&mut self, id: UdpId) -> Result<(), UdpError> {
+        self.udp.unbind(id)
+    }
+}

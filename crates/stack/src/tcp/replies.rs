@@ -1,0 +1,111 @@
+//! Segments that belong to no connection: RST, answers with a cookie, ACKs of TIME-WAIT.
+
+use alloc::collections::VecDeque;
+
+use portolan_wire::{
+    Seq,
+    tcp::{Flags, Options, Repr, Timestamps},
+};
+
+use super::{
+    Flow,
+    segment::{Ecn, Outgoing, Segment},
+};
+
+/// A segment without data that waits to leave.
+#[derive(Clone, Copy)]
+pub(super) struct Reply {
+    pub flow: Flow,
+    pub repr: Repr,
+}
+
+/// Those that wait. There is a limit, so that a flood costs no memory: what is dropped the peer
+/// asks for again, if there is one.
+pub(super) struct Replies {
+    waiting: VecDeque<Reply>,
+}
+
+impl Replies {
+    pub fn new() -> Self {
+        Self { waiting: VecDeque::with_capacity(WAITING_MAX) }
+    }
+
+    /// Whether there was room.
+    pub fn push(&mut self, reply: Reply) -> bool {
+        let has_room = self.waiting.len() < WAITING_MAX;
+        if has_room {
+            self.waiting.push_back(reply);
+        }
+        has_room
+    }
+
+    /// Writes the first one at the front of the buffer.
+    pub fn poll_transmit(&mut self, buffer: &mut [u8], is_offloaded: bool) -> Option<Outgoing> {
+        let Reply { flow, repr } = self.waiting.front()?;
+        let len = repr.header_len();
+        let buffer = buffer.get_mut(..len)?;
+        let (source, destination) = (flow.local, flow.remote);
+        let written = if is_offloaded {
+            repr.emit_partial(buffer, source, destination)
+        } else {
+            repr.emit(buffer, source, destination)
+        };
+        self.waiting.pop_front();
+        written.ok()?;
+        Some(Outgoing {
+            source,
+            destination,
+            ecn: Ecn::NotCapable,
+            len,
+            header_len: len,
+            segment_payload: None,
+        })
+    }
+}
+
+impl Reply {
+    /// RST for a segment that nobody waits for, so that its sender believes it: RFC 9293,
+    /// section 3.5.2, group 1. It has no timestamp, as there is no connection that has agreed on it.
+    pub fn reset_for(flow: Flow, segment: &Segment<'_>) -> Self {
+        let is_acknowledged = segment.has(Flags::ACK);
+        let (sequence, acknowledgment, flags) = if is_acknowledged {
+            (segment.acknowledgment, Seq(0), Flags::RST)
+        } else {
+            (Seq(0), segment.end(), Flags::RST | Flags::ACK)
+        };
+        Self { flow, repr: header(&flow, sequence, acknowledgment, flags) }
+    }
+
+    /// RST that ends an own connection: RFC 9293, section 3.10.5.
+    pub fn reset(flow: Flow, sequence: Seq, acknowledgment: Seq) -> Self {
+        Self { flow, repr: header(&flow, sequence, acknowledgment, Flags::RST | Flags::ACK) }
+    }
+
+    /// An ACK.
+    pub fn acknowledgment(
+        flow: Flow,
+        sequence: Seq,
+        acknowledgment: Seq,
+        window: u16,
+        timestamps: Option<Timestamps>,
+    ) -> Self {
+        let repr = header(&flow, sequence, acknowledgment, Flags::ACK);
+        let options = Options { timestamps, ..Options::default() };
+        Self { flow, repr: Repr { window, options, ..repr } }
+    }
+}
+
+fn header(flow: &Flow, sequence: Seq, acknowledgment: Seq, flags: Flags) -> Repr {
+    Repr {
+        source_port: flow.local_port,
+        destination_port: flow.remote_port,
+        sequence,
+        acknowledgment,
+        flags,
+        window: 0,
+        urgent_pointer: 0,
+        options: Options::default(),
+    }
+}
+
+const WAITING_MAX: usize = 1_024;

@@ -1,0 +1,13 @@
+//! The stack on a link, below TCP: frames go in that are made with `wire`, and what comes out is
+//! read with it.
+
+mod allocation;
+mod echo;
+mod errors;
+mod fragments;
+mod hostile;
+mod neighbors;
+mod routers;
+mod smoltcp_peer;
+mod udp;
+mod world;
