@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::Frame;
 
+mod bare;
+mod device;
 mod peer;
 
+pub use bare::Bare;
 pub use peer::Smoltcp;
 
 /// A connection, as its host names it.

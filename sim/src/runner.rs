@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    cell::RefCell,
     panic::{self, AssertUnwindSafe},
     sync::{
         Mutex,
@@ -31,13 +32,29 @@ pub struct Tally {
     pub failures: Vec<(u64, Violation)>,
 }
 
-/// Runs a scenario; a panic of the stack is a violation as well.
+/// Runs a scenario; a panic of the stack is a violation as well, but one of the peer that somebody
+/// else wrote ends the run.
 #[must_use]
 pub fn run_safely(scenario: &Scenario) -> Outcome {
-    panic::catch_unwind(AssertUnwindSafe(|| world::run(scenario))).unwrap_or_else(|panic| Outcome {
-        violation: Some(Violation::new("panic", said(&*panic))),
-        ..Outcome::default()
+    let run = || world::run(scenario);
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let place = PLACE.take();
+        let is_of_peer = place.contains("/smoltcp-");
+        let violation = || Violation::new("panic", format!("{} at {place}", said(&*panic)));
+        Outcome { violation: (!is_of_peer).then(violation), ..Outcome::default() }
     })
+}
+
+/// Panics say nothing on their own from now on, as runs report them.
+pub fn keep_panics_quiet() {
+    panic::set_hook(Box::new(|panic| {
+        PLACE.set(panic.location().map(ToString::to_string).unwrap_or_default());
+    }));
+}
+
+thread_local! {
+    /// Where this thread panicked last.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Runs the seeds from the first one up to the last one, without it. It ends early when so many
@@ -59,7 +76,11 @@ pub fn run_seeds(
                     if seed >= last {
                         break;
                     }
+                    let began = std::time::Instant::now();
                     let outcome = run_safely(&generated(seed));
+                    if began.elapsed().as_millis() > 500 {
+                        eprintln!("SLOW {seed}: {:?} {}", began.elapsed(), outcome.segments);
+                    }
                     let mut tally = tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                     tally.add(seed, outcome);
                     is_over.fetch_or(tally.failures.len() >= failures_max, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use portolan_stack::Instant;
 
 use crate::{
     frame::Frame,
-    host::{Event, Handle, Host, Kind, Setup, Smoltcp},
+    host::{Bare, Event, Handle, Host, Kind, Setup, Smoltcp},
     link::{End, Link},
     observer::Observer,
     pcap::Capture,
@@ -274,12 +274,13 @@ impl<'a> World<'a> {
 #[must_use]
 pub fn host_of(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Box<dyn Host> {
     match setup.kind {
-        Kind::Smoltcp | Kind::Portolan => Box::new(Smoltcp::new(number, ipv6, setup, now)),
+        Kind::Portolan => Box::new(Bare::new(number, ipv6, setup, now)),
+        Kind::Smoltcp => Box::new(Smoltcp::new(number, ipv6, setup, now)),
     }
 }
 
 const AT_ONCE_MAX: u32 = 20_000;
-const STEPS_MAX: u64 = 20_000_000;
+const STEPS_MAX: u64 = 500_000;
 const EVENTS_MAX: usize = 100_000;
 const FRAMES_MAX: usize = 100_000;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use portolan_sim::{runner::run_seeds, scenario::generated, shrink::shrunk};
+use portolan_sim::{runner::{keep_panics_quiet, run_seeds}, scenario::generated, shrink::shrunk};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -36,8 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             eprintln!("{runs} of {} seeds, {} s", last - first, began.elapsed().as_secs());
         }
     };
-    // What panics is reported with its seed.
-    std::panic::set_hook(Box::new(|_| {}));
+    keep_panics_quiet();
     let tally = run_seeds(arguments.seeds, arguments.threads, arguments.failures, &progress);
     println!(
         "{} seeds, {} failed; {} segments, {} bytes, {} virtual seconds in {:.1} s",
@@ -51,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     for (seed, violation) in &tally.failures {
         println!("seed {seed}: {violation}");
     }
-    for (seed, _) in &tally.failures {
+    for (seed, _) in tally.failures.iter().take(LEFT_MAX) {
         leave(*seed, Duration::from_secs(arguments.shrink), &arguments.into)?;
     }
     Ok(tally.failures.is_empty())
@@ -69,6 +68,9 @@ fn leave(seed: u64, at_most: Duration, folder: &Path) -> Result<()> {
     eprintln!("see it again: cargo run -p portolan-sim -- replay {}", path.display());
     Ok(())
 }
+
+/// More would be the same ones again, mostly.
+const LEFT_MAX: usize = 10;
 
 fn range(text: &str) -> Result<(u64, u64), String> {
     let numbers = text.split_once("..").and_then(|(first, last)| {

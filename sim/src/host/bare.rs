@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     frame::{Datagram, Frame, Way, wrapped},
+    neighbor,
     random::Random,
 };
 
@@ -146,6 +147,7 @@ impl Bare {
 impl Host for Bare {
     fn handle_frame(&mut self, frame: &[u8], now: Instant, deliver: Deliver<'_>) {
         self.now = now;
+        self.frames.extend(neighbor::answer(frame, self.number, self.ipv6));
         let Some(datagram) = Datagram::read(frame) else { return };
         if datagram.destination != address(self.number, self.ipv6) {
             return;

@@ -23,6 +23,8 @@ pub(super) struct Arrivals {
     edges: [Option<Seq>; SHIFTS],
     /// The newest of the other end's clock.
     pub(super) clock: Option<u32>,
+    /// The other end's FIN arrived.
+    pub(super) finished: bool,
     /// A reset arrived.
     pub(super) reset: bool,
     /// When a segment last arrived.
@@ -45,6 +47,7 @@ impl Arrivals {
             self.reset = true;
             return false;
         }
+        self.finished |= header.flags.contains(Flags::FIN);
         let mut is_new = false;
         let is_syn = header.flags.contains(Flags::SYN);
         if is_syn {

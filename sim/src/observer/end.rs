@@ -59,10 +59,14 @@ impl End {
         if self.syn.is_none() {
             return Err(("handshake", "the first segment is no SYN".into()));
         }
+        let acknowledges = header.flags.contains(Flags::ACK);
+        if acknowledges && self.accepted.is_none() {
+            self.accepts(header.acknowledgment)?;
+        }
         self.keeps_order(segment, &header)?;
         self.keeps_sizes(segment, &header)?;
         self.keeps_clock(&header)?;
-        if header.flags.contains(Flags::ACK) {
+        if acknowledges {
             self.acknowledges(&header)?;
         } else if !header.flags.contains(Flags::SYN) {
             // RFC 9293, section 3.1: once established it is always sent.
@@ -82,7 +86,11 @@ impl End {
         let is_up = self.syn.is_some_and(|syn| {
             self.arrived.acknowledged.is_some_and(|number| number.after(syn.sequence))
         });
-        if self.is_held && is_up && self.accepted.is_some() && !self.arrived.reset {
+        let is_over = self.finished.is_some()
+            && self.arrived.acknowledged == self.finished
+            && self.arrived.finished;
+        let is_there = is_up && self.accepted.is_some() && !is_over && !self.arrived.reset;
+        if self.is_held && is_there {
             return Err(("reset", "the program has the connection, and wants it".into()));
         }
         Ok(false)
@@ -171,10 +179,7 @@ impl End {
     /// Acknowledgments, windows and selective acknowledgments.
     fn acknowledges(&mut self, header: &Repr) -> Result<(), Broken> {
         let number = header.acknowledgment;
-        let accepted = match self.accepted {
-            Some(accepted) => accepted,
-            None => self.accepts(number)?,
-        };
+        let Some(accepted) = self.accepted else { return Ok(()) };
         if self.acknowledged.is_some_and(|before| number.before(before)) {
             return Err(("acknowledgment", "it goes back".into()));
         }
@@ -205,13 +210,13 @@ impl End {
     }
 
     /// Its first acknowledgment is that of a SYN: RFC 9293, section 3.5.
-    fn accepts(&mut self, number: Seq) -> Result<Syn, Broken> {
+    fn accepts(&mut self, number: Seq) -> Result<(), Broken> {
         let answers = |syn: &&Syn| syn.header.sequence + 1 == number;
         let Some(syn) = self.arrived.syns.iter().find(answers).copied() else {
             return Err(("acknowledgment", "no SYN of this number arrived".into()));
         };
         self.accepted = Some(syn);
-        Ok(syn)
+        Ok(())
     }
 
     /// By how many bits its own windows and those of the other end are shifted: RFC 7323, section

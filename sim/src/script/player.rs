@@ -16,6 +16,7 @@ use super::{Mismatch, Name, Number, Pattern, Script, Step, When, segment::Firsts
 use crate::{
     frame::{Datagram, Frame, Way, of_segment},
     host::{self, Event, Failure, Handle, Host, Received},
+    neighbor,
     observer::said,
     pattern,
     pcap::Capture,
@@ -23,7 +24,6 @@ use crate::{
 };
 
 mod icmp;
-mod neighbor;
 
 /// How it went.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ impl Player {
             }
             let Some(frame) = self.host.poll_transmit(self.now) else { return };
             self.capture.add(self.now, &frame);
-            if let Some(answer) = neighbor::answer(&frame, self.ipv6) {
+            if let Some(answer) = neighbor::answer(&frame, PEER, self.ipv6) {
                 self.hand_in(&answer);
             } else if Datagram::read(&frame).and_then(|datagram| datagram.segment()).is_some() {
                 self.outbox.push_back((self.now, frame));

@@ -1,4 +1,4 @@
-//! The peer of a script says what its hardware address is.
+//! Hosts that are no whole ones say what their hardware address is.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -10,38 +10,38 @@ use portolan_wire::{
     protocol,
 };
 
-use super::{PEER, STACK};
 use crate::{
     frame::{Datagram, Frame, Way, wrapped},
     host,
 };
 
-/// The answer to a question for the peer's hardware address; none to any other frame.
-pub(super) fn answer(frame: &[u8], ipv6: bool) -> Option<Frame> {
-    match host::address(PEER, ipv6) {
-        IpAddr::V4(peer) => {
+/// The answer to a question for the hardware address of the host of this number; none to any other
+/// frame.
+pub(crate) fn answer(frame: &[u8], number: usize, ipv6: bool) -> Option<Frame> {
+    match host::address(number, ipv6) {
+        IpAddr::V4(address) => {
             let frame = ethernet::Packet::parse(frame).ok()?;
             if frame.ethertype() != EtherType::ARP {
                 return None;
             }
             let question = arp::Packet::parse(frame.payload()).ok()?.repr();
-            (question.operation == arp::Operation::Request && question.target_protocol == peer)
-                .then(|| reply(question))
+            (question.operation == arp::Operation::Request && question.target_protocol == address)
+                .then(|| reply(question, host::mac(number)))
         }
-        IpAddr::V6(peer) => advertisement(frame, peer),
+        IpAddr::V6(address) => advertisement(frame, address, host::mac(number)),
     }
 }
 
-fn reply(question: arp::Repr) -> Frame {
+fn reply(question: arp::Repr, own: ethernet::Address) -> Frame {
     let reply = arp::Repr {
         operation: arp::Operation::Reply,
-        sender_hardware: host::mac(PEER),
+        sender_hardware: own,
         sender_protocol: question.target_protocol,
         target_hardware: question.sender_hardware,
         target_protocol: question.sender_protocol,
     };
     let header = ethernet::Repr {
-        source: host::mac(PEER),
+        source: own,
         destination: question.sender_hardware,
         tags: Default::default(),
         ethertype: EtherType::ARP,
@@ -52,34 +52,35 @@ fn reply(question: arp::Repr) -> Frame {
     frame
 }
 
-fn advertisement(frame: &[u8], peer: Ipv6Addr) -> Option<Frame> {
+fn advertisement(frame: &[u8], address: Ipv6Addr, own: ethernet::Address) -> Option<Frame> {
     let datagram = Datagram::read(frame)?;
+    let asking = ethernet::Packet::parse(frame).ok()?.source();
     let IpAddr::V6(asks) = datagram.source else { return None };
     if datagram.protocol != protocol::ICMPV6 {
         return None;
     }
     let message = icmpv6::Packet::parse(datagram.payload).ok()?;
     let question = ndp::Packet::parse(&message).ok()?.message();
-    if question != (Message::NeighborSolicitation { target: peer }) {
+    if question != (Message::NeighborSolicitation { target: address }) {
         return None;
     }
     let advertisement = NeighborAdvertisement {
-        target: peer,
+        target: address,
         is_router: false,
         is_solicited: true,
         overrides: true,
     };
-    let options = [Option_::TargetLinkLayerAddress(host::mac(PEER))];
+    let options = [Option_::TargetLinkLayerAddress(own)];
     let answer = ndp::Repr {
         message: Message::NeighborAdvertisement(advertisement),
         options: &options,
     };
     let mut message = vec![0; answer.header_len()];
-    answer.emit(&mut message, peer, asks).ok()?;
+    answer.emit(&mut message, address, asks).ok()?;
     let way = Way {
-        source_mac: host::mac(PEER),
-        destination_mac: host::mac(STACK),
-        source: peer.into(),
+        source_mac: own,
+        destination_mac: asking,
+        source: address.into(),
         destination: asks.into(),
     };
     Some(wrapped(way, protocol::ICMPV6, 0, &message))
