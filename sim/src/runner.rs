@@ -5,10 +5,11 @@ use std::{
     cell::RefCell,
     panic::{self, AssertUnwindSafe},
     sync::{
-        Mutex,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -57,42 +58,101 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
+/// How [`run_seeds`] tells how it goes on.
+pub trait Progress: Sync {
+    /// So many runs are over.
+    fn done(&self, runs: u64);
+    /// The run of this seed takes so long that it may never end. It cannot be stopped: who wants to
+    /// go on leaves the process.
+    fn stuck(&self, seed: u64);
+}
+
 /// Runs the seeds from the first one up to the last one, without it. It ends early when so many
-/// have failed; `done` hears the number of runs that are over from time to time.
+/// have failed.
 pub fn run_seeds(
     (first, last): (u64, u64),
     threads: usize,
     failures_max: usize,
-    done: &(dyn Fn(u64) + Sync),
+    progress: &dyn Progress,
 ) -> Tally {
     let next = AtomicU64::new(first);
     let is_over = AtomicBool::new(false);
     let tally = Mutex::new(Tally::default());
+    let work = |watch: &Watch| {
+        while !is_over.load(Ordering::Relaxed) {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= last {
+                break;
+            }
+            watch.begin(seed);
+            let outcome = run_safely(&generated(seed));
+            let mut tally = locked(&tally);
+            tally.add(seed, outcome);
+            is_over.fetch_or(tally.failures.len() >= failures_max, Ordering::Relaxed);
+            progress.done(tally.runs);
+        }
+        watch.end();
+    };
+    let watches: Vec<Watch> = (0..threads.max(1)).map(|_| Watch::default()).collect();
     thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= last {
-                        break;
-                    }
-                    let began = std::time::Instant::now();
-                    let outcome = run_safely(&generated(seed));
-                    if began.elapsed().as_millis() > 500 {
-                        eprintln!("SLOW {seed}: {:?} {}", began.elapsed(), outcome.segments);
-                    }
-                    let mut tally = tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    tally.add(seed, outcome);
-                    is_over.fetch_or(tally.failures.len() >= failures_max, Ordering::Relaxed);
-                    done(tally.runs);
-                }
-            });
+        for watch in &watches {
+            scope.spawn(move || work(watch));
+        }
+        while !watches.iter().all(Watch::is_over) {
+            thread::park_timeout(Duration::from_millis(20));
+            watches.iter().filter_map(Watch::stuck).for_each(|seed| progress.stuck(seed));
         }
     });
-    let mut tally = tally.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     tally.failures.sort_by_key(|(seed, _)| *seed);
     tally
 }
+
+/// What a thread does, for the one that watches over it.
+#[derive(Debug, Default)]
+struct Watch(Mutex<Doing>);
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Doing {
+    #[default]
+    Nothing,
+    Seed(u64, Instant),
+    Told,
+    Over,
+}
+
+impl Watch {
+    fn begin(&self, seed: u64) {
+        *locked(&self.0) = Doing::Seed(seed, Instant::now());
+    }
+
+    fn end(&self) {
+        *locked(&self.0) = Doing::Over;
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(*locked(&self.0), Doing::Over)
+    }
+
+    /// The seed that takes too long, once.
+    fn stuck(&self) -> Option<u64> {
+        let mut doing = locked(&self.0);
+        match *doing {
+            Doing::Seed(seed, began) if began.elapsed() > STUCK_AFTER => {
+                *doing = Doing::Told;
+                Some(seed)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs take milliseconds; also on a busy machine.
+const STUCK_AFTER: Duration = Duration::from_secs(60);
 
 impl Tally {
     fn add(&mut self, seed: u64, outcome: Outcome) {

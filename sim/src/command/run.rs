@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use portolan_sim::{runner::{keep_panics_quiet, run_seeds}, scenario::generated, shrink::shrunk};
+use portolan_sim::{runner::{Progress, keep_panics_quiet, run_seeds}, scenario::generated, shrink::shrunk};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -31,11 +31,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let began = Instant::now();
     let (first, last) = arguments.seeds;
-    let progress = |runs: u64| {
-        if runs.is_multiple_of(1_000) {
-            eprintln!("{runs} of {} seeds, {} s", last - first, began.elapsed().as_secs());
-        }
-    };
+    let progress = Lines { count: last - first, began };
     keep_panics_quiet();
     let tally = run_seeds(arguments.seeds, arguments.threads, arguments.failures, &progress);
     println!(
@@ -54,6 +50,25 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         leave(*seed, Duration::from_secs(arguments.shrink), &arguments.into)?;
     }
     Ok(tally.failures.is_empty())
+}
+
+/// Says on stderr how it goes on.
+struct Lines {
+    count: u64,
+    began: Instant,
+}
+
+impl Progress for Lines {
+    fn done(&self, runs: u64) {
+        if runs.is_multiple_of(1_000) {
+            eprintln!("{runs} of {} seeds, {} s", self.count, self.began.elapsed().as_secs());
+        }
+    }
+
+    fn stuck(&self, seed: u64) {
+        println!("seed {seed}: busy: the run does not end; it is left where it is");
+        std::process::exit(1);
+    }
 }
 
 /// Makes the scenario of a failing seed smaller, and writes it into a file.

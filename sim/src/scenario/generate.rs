@@ -36,12 +36,24 @@ pub fn generated(seed: u64) -> Scenario {
         [first, link(&mut random, scenario.hosts[1].mtu)]
     };
     scenario.changes = changes(&mut random, calm_us, scenario.ipv6);
+    if scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp) {
+        spare(&mut scenario);
+    }
     if random.happens(50_000) {
         simultaneous(&mut scenario, &mut random);
     } else {
         connections(&mut scenario, &mut random);
     }
     scenario
+}
+
+/// smoltcp 0.14 does not learn the MTU of a path, and takes hours where a queue is short, as it
+/// sends all again.
+fn spare(scenario: &mut Scenario) {
+    for link in &mut scenario.links {
+        (link.mtu, link.queue_bytes) = (0, 0);
+    }
+    scenario.changes.retain(|timed| !matches!(timed.change, Change::Mtu(_)));
 }
 
 fn wrap(random: &mut Random) -> (usize, u32) {

@@ -58,7 +58,7 @@ impl World<'_> {
 
     /// After all programs are through, nothing may be left in the stacks.
     pub(super) fn drain(&mut self) -> Result<(), Violation> {
-        self.pairs.give_up(&mut self.hosts, self.now);
+        self.pairs.give_up(&mut self.hosts, &mut self.observer, self.now);
         for host in [0, 1] {
             self.drive(host)?;
         }

@@ -215,11 +215,17 @@ impl Pairs {
     }
 
     /// The programs that are not through give up.
-    pub(super) fn give_up(&mut self, hosts: &mut [Box<dyn Host>; 2], now: Instant) {
+    pub(super) fn give_up(
+        &mut self,
+        hosts: &mut [Box<dyn Host>; 2],
+        observer: &mut Observer,
+        now: Instant,
+    ) {
         for side in self.pairs.iter_mut().flat_map(|pair| pair.sides.iter_mut().flatten()) {
             let program = &mut side.program;
             if !std::mem::replace(&mut program.is_over, true) {
                 hosts[program.host].abort(program.handle, now);
+                observer.holds(program.host, side.local, side.remote, false);
                 self.handles.remove(&(program.host, program.handle));
             }
         }
