@@ -96,7 +96,8 @@ impl Stack {
         self.udp.local(id)
     }
 
-    /// Sends a datagram to another host. Where the path does not take it whole, it goes in fragments.
+    /// Sends a datagram to another host. Where the path does not take it whole, it goes in
+    /// fragments.
     ///
     /// # Errors
     ///
