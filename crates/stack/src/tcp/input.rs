@@ -97,7 +97,7 @@ impl Connection {
 
     /// Where both ends have sent SYN at the same time, the SYN of the peer comes a second time with
     /// its ACK: RFC 9293, section 3.5, figure 7.
-    fn without_crossed_syn<'a>(&self, mut segment: Segment<'a>) -> Segment<'a> {
+    pub(super) fn without_crossed_syn<'a>(&self, mut segment: Segment<'a>) -> Segment<'a> {
         if self.state == State::SynReceived
             && segment.has(Flags::SYN | Flags::ACK)
             && segment.sequence + 1 == self.receiver.next

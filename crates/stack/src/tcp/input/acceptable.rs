@@ -2,12 +2,21 @@
 
 use portolan_wire::tcp::Flags;
 
-use crate::tcp::{
-    connection::{Connection, Context, State},
-    segment::Segment,
+use crate::{
+    Instant,
+    tcp::{
+        connection::{Connection, Context, State},
+        segment::Segment,
+    },
 };
 
 impl Connection {
+    /// Whether [`accept`](Self::accept) will take the segment.
+    pub(in crate::tcp) fn is_acceptable(&self, segment: &Segment<'_>, now: Instant) -> bool {
+        let segment = self.without_crossed_syn(*segment);
+        !self.is_timestamp_old(&segment, now) && self.is_in_window(&segment)
+    }
+
     /// The segment, cut to the window; or none, after the answer that it deserves.
     pub(super) fn accept<'a>(
         &mut self,
