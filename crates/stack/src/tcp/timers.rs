@@ -154,9 +154,10 @@ impl Connection {
         };
         let is_over = context.now.since(self.sender.unanswered_since) >= limit;
         if is_over {
+            let peer_knows = self.state.is_synchronized();
             self.fail(Reason::TimedOut, context);
             // MUST-20 only asks to give up; the peer, should it be there, need not wait.
-            self.due.reset = self.state.is_synchronized();
+            self.due.reset = peer_knows;
         }
         is_over
     }
@@ -222,7 +223,7 @@ impl Connection {
             return;
         };
         let quiet = context.now.since(self.receiver.heard_at);
-        // MUST-27: only where nothing else is on its way.
+        // MUST-26: only where nothing was heard, and nothing else is on its way.
         if self.sender.outstanding() > 0 || quiet < keepalive.idle {
             return self.start_idle(context);
         }
