@@ -70,6 +70,7 @@ impl Connection {
             context.counters.no_buffer += 1;
         }
         self.receiver.next += octets(delivered + stored);
+        self.receiver.forget_urgent();
         if stored > 0 {
             self.owner.ready |= Ready::READABLE;
         }
