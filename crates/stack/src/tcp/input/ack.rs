@@ -44,6 +44,9 @@ impl Connection {
         if advanced > 0 {
             self.drop_acknowledged(advanced, context);
         }
+        if window_before == 0 && self.sender.window > 0 {
+            self.resend_probe(context);
+        }
         self.answer_marks(segment, context);
         if advanced > data_before {
             self.fin_acknowledged(context);
@@ -84,6 +87,16 @@ impl Connection {
             self.sender.retries = 0;
             self.sender.rtt.undo_back_off();
             self.sender.timer_base = context.now;
+        }
+    }
+
+    /// What is not acknowledged when a closed window opens, as the octet of a probe, was beyond it
+    /// and is not there (RFC 9293, section 3.8.6.1): it leaves again before the rest.
+    fn resend_probe(&mut self, context: &Context<'_>) {
+        let sender = &mut self.sender;
+        if let Some(scoreboard) = &mut sender.scoreboard {
+            let (srtt, min_rtt) = (sender.rtt.srtt(), sender.rtt.min());
+            scoreboard.on_timeout(&mut sender.memory, srtt, min_rtt, context.now);
         }
     }
 
