@@ -322,7 +322,7 @@ impl Hand {
 
     /// All that can be read.
     pub fn read(&mut self) -> Vec<u8> {
-        let mut buffer = vec![0; 1 << 20];
+        let mut buffer = vec![0; self.info().unread as usize + 1];
         let len = self.tcp.read(self.id(), &mut buffer, self.now).unwrap();
         buffer.truncate(len);
         buffer

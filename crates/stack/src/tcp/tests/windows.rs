@@ -26,7 +26,7 @@ fn a_window_may_shrink() {
     let resent = hand.wait(Duration::from_secs(60));
     assert!(!resent.is_empty());
     for left in &resent {
-        assert!(left.seq == 1_461 && left.end() <= 2_921, "{}", left.in_words());
+        assert!(left.seq >= 1_461 && left.end() <= 2_921, "{}", left.in_words());
     }
     // To nothing, and for longer than a connection lives that nobody answers.
     for _ in 0..100 {
@@ -65,8 +65,9 @@ fn a_closed_window_is_probed_for_ever() {
     }
     assert!(moments.len() > 250);
     assert_eq!(hand.state(), State::Established);
+    // What the peer had no room for was not kept by it: it leaves first.
     let left = hand.answer(given(ACK, 1, 1));
-    assert_eq!(left[0], "ACK 1+1460 ack 1", "{left:?}");
+    assert_eq!(left[..2], ["ACK 1+1 ack 1", "ACK 2+1460 ack 1"], "{left:?}");
 }
 
 /// RFC 9293, MUST-37, MAY-8: with both ends of our own, for a week.
