@@ -114,6 +114,7 @@ impl Connection {
             let lost = scoreboard.on_timeout(&mut sender.memory, srtt, min_rtt, context.now);
             let in_flight = scoreboard.in_flight();
             sender.congestion.on_timeout(lost.outstanding, in_flight, lost.is_first);
+            sender.tell_reduced(&mut self.due, self.agreed.ecn && lost.is_first);
         }
         sender.rtt.back_off();
         sender.retries = sender.retries.saturating_add(1);

@@ -5,7 +5,7 @@ use core::time::Duration;
 use portolan_wire::tcp::Flags;
 
 use crate::tcp::{
-    connection::{Connection, Context, State},
+    connection::{Connection, Context, Due, Sender, State},
     event::Ready,
     input::clock,
     retransmit::{Ack, Acked, Stage},
@@ -136,7 +136,10 @@ impl Connection {
             context.counters.spurious += 1;
             sender.rtt.undo_back_off();
         }
-        context.counters.recoveries += u64::from(acked.stage == Stage::Entered);
+        if acked.stage == Stage::Entered {
+            context.counters.recoveries += 1;
+            sender.tell_reduced(&mut self.due, self.agreed.ecn);
+        }
         let in_flight = sender.in_flight();
         let srtt = sender.rtt.srtt();
         sender.congestion.react(acked, in_flight, srtt, context.now, sender.is_congestion_limited);
@@ -185,7 +188,8 @@ impl Connection {
     /// RFC 3168, section 6.1.2: the window is reduced once for all that was on its way.
     fn answer_marks(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         let sender = &mut self.sender;
-        let is_new = sender.marked_until.is_none_or(|point| sender.una.at_or_after(point));
+        // Behind that number, and not at it: CWR, which ends the echo, is in the segment beyond.
+        let is_new = sender.marked_until.is_none_or(|point| sender.una.after(point));
         if is_new {
             sender.marked_until = None;
         }
@@ -194,8 +198,7 @@ impl Connection {
         }
         let outstanding = sender.outstanding();
         sender.congestion.on_ecn_echo(outstanding, context.now);
-        sender.marked_until = Some(sender.nxt);
-        self.due.window_reduced = true;
+        sender.tell_reduced(&mut self.due, true);
     }
 
     /// How long ago the segment left whose timestamp comes back, if it can be one of ours.
@@ -214,6 +217,17 @@ impl Connection {
     ) {
         if let Some(age) = self.echo_age(segment, context) {
             self.sender.rtt.sample(age, 1, context.now);
+        }
+    }
+}
+
+impl Sender {
+    /// RFC 3168, section 6.1.2: CWR says that the window was reduced, for whatever reason, and
+    /// marks of what is on its way reduce it no further.
+    pub(in crate::tcp) fn tell_reduced(&mut self, due: &mut Due, is_ecn: bool) {
+        if is_ecn {
+            self.marked_until = Some(self.nxt);
+            due.window_reduced = true;
         }
     }
 }

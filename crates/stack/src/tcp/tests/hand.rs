@@ -373,6 +373,10 @@ impl Left {
         std::format!("{:?} {}+{}{ack}", self.flags, self.seq, self.payload.len())
     }
 
+    pub fn has(&self, flags: Flags) -> bool {
+        self.flags.contains(flags)
+    }
+
     pub fn end(&self) -> i64 {
         let controls = i64::from(self.flags.contains(SYN)) + i64::from(self.flags.contains(FIN));
         self.seq + self.payload.len() as i64 + controls
