@@ -250,7 +250,7 @@ impl Tcp {
         now: Instant,
         deliver: &mut dyn FnMut(ConnectionId, &[u8]) -> usize,
     ) {
-        if self.answers_itself(index, &segment) {
+        if self.answers_itself(index, &segment, now) {
             return;
         }
         let generation = self.connections.generation(index).unwrap_or_default();

@@ -24,6 +24,9 @@ pub struct Info {
     pub unacknowledged: u32,
     /// Bytes that were received and not read.
     pub unread: u32,
+    /// How many bytes are to be read until the end of what the peer has marked as urgent; none if
+    /// nothing is (RFC 9293, MUST-33). Not all of them need have arrived.
+    pub urgent: Option<u32>,
     /// The congestion window in bytes.
     pub congestion_window: u32,
     /// The window that the peer offers, in bytes.
@@ -258,6 +261,7 @@ impl Tcp {
             let stream = &mut connection.receiver.stream;
             let count = u32::try_from(count).unwrap_or(u32::MAX).min(stream.len());
             stream.consume(context.pool, context.spare, count);
+            connection.receiver.forget_urgent();
             if connection.state.receives() && connection.receiver.has_much_more(context) {
                 connection.due.ack = true;
             }
@@ -345,6 +349,7 @@ impl Tcp {
             reason: connection.owner.reason,
             unacknowledged: sender.stream.len(),
             unread: connection.receiver.stream.len(),
+            urgent: connection.receiver.urgent_ahead(),
             congestion_window: sender.congestion.window(),
             window: sender.window,
             segment_len: connection.payload_max(usize::MAX),

@@ -106,6 +106,7 @@ impl Tcp {
         let mut connection = Connection::passive(&beginning, id, &syn, &self.config, now);
         connection.due.syn = false;
         connection.sender.nxt = ours + 1;
+        connection.sender.is_syn_ambiguous = true;
         self.listeners.get_mut(id).ok()?.half_open += 1;
         Some(self.insert(connection).index)
     }
