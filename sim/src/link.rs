@@ -212,7 +212,8 @@ impl Link {
         }
         let waiting = start.since(now.max(self.paused_until)).as_micros() * rate / 1_000_000;
         let bound = u128::from(self.settings.queue_bytes);
-        if bound > 0 && waiting + bytes as u128 > bound.max(ETHERNET_BYTES_MAX) {
+        // A queue that takes not even one frame would be no link.
+        if bound > 0 && waiting > 0 && waiting + bytes as u128 > bound {
             return None;
         }
         let micros = (bytes as u128 * 1_000_000).div_ceil(rate);
@@ -269,8 +270,6 @@ fn is_control(frame: &[u8]) -> bool {
 
 /// Without the frame check sequence.
 const ETHERNET_BYTES_MIN: usize = 60;
-/// A queue that takes not even one frame would be no link.
-const ETHERNET_BYTES_MAX: u128 = 1_514;
 const NOT_ECT: u8 = 0;
 const CONGESTION_EXPERIENCED: u8 = 3;
 

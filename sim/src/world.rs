@@ -233,7 +233,7 @@ impl<'a> World<'a> {
             let met = match event {
                 Event::Accepted { port: _, remote, handle } => {
                     let on = &mut *self.hosts[host];
-                    Some(self.pairs.accept(host, handle, remote, on, self.now)?)
+                    self.pairs.accept(host, handle, remote, on, self.now)?
                 }
                 Event::Ready(handle) => self.pairs.find(host, handle),
             };

@@ -100,7 +100,11 @@ impl Smoltcp {
         self.interface.poll(moment(now), &mut self.wire, &mut self.sockets);
         let mut again = Vec::new();
         for open in &mut self.open {
-            let socket = self.sockets.get::<Socket<'_>>(open.socket);
+            let socket = self.sockets.get_mut::<Socket<'_>>(open.socket);
+            if open.is_given_back && socket.can_recv() {
+                // With nobody to read, what comes is refused, as elsewhere.
+                socket.abort();
+            }
             let state = socket.state();
             if let (Some(port), Some(remote)) = (open.listens, socket.remote_endpoint())
                 && socket.may_send()

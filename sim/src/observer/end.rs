@@ -180,6 +180,10 @@ impl End {
     fn acknowledges(&mut self, header: &Repr) -> Result<(), Broken> {
         let number = header.acknowledgment;
         let Some(accepted) = self.accepted else { return Ok(()) };
+        if header.flags.contains(Flags::SYN) && self.acknowledged.is_some() {
+            // An old duplicate of the peer's SYN gets the same cookie again.
+            return Ok(());
+        }
         if self.acknowledged.is_some_and(|before| number.before(before)) {
             return Err(("acknowledgment", "it goes back".into()));
         }
