@@ -38,6 +38,12 @@ impl Pool {
         self.limit
     }
 
+    /// Whether less than a quarter of the blocks is left.
+    #[must_use]
+    pub const fn is_short(&self) -> bool {
+        self.in_use() > self.limit() / 4 * 3
+    }
+
     /// A block with any content; none when the limit is reached.
     fn take(&mut self) -> Option<Block> {
         if self.in_use >= self.limit {
@@ -202,7 +208,9 @@ impl Stream {
     /// over are dropped.
     pub fn skip(&mut self, pool: &mut Pool, count: u32) {
         debug_assert!(self.len == 0, "bytes in order would be passed over");
-        self.drop_front(pool, count.min(self.extent));
+        if self.len == 0 {
+            self.drop_front(pool, count.min(self.extent));
+        }
     }
 
     /// Drops the early bytes: a receiver may do so when memory is short, although it reported them

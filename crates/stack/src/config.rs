@@ -14,7 +14,7 @@ use crate::{
         path_mtu::MTU_MIN_V6,
         route::Route,
     },
-    transport,
+    tcp,
 };
 
 /// What a stack is made with.
@@ -39,7 +39,7 @@ pub struct Config {
     /// Whether routers of IPv6 are asked for, and believed: RFC 4861, section 6.3.
     pub discover_routers: bool,
     /// TCP.
-    pub tcp: transport::Config,
+    pub tcp: tcp::Config,
     /// What is kept at most.
     pub limits: Limits,
 }
@@ -139,7 +139,7 @@ impl Config {
             offloads: Offloads::default(),
             detect_duplicates: false,
             discover_routers: false,
-            tcp: transport::Config::default(),
+            tcp: tcp::Config::default(),
             limits: Limits::default(),
         }
     }

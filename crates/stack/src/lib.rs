@@ -42,7 +42,6 @@ mod stack;
 pub mod tcp;
 mod time;
 pub mod timer;
-pub mod transport;
 mod udp;
 
 pub use config::{Config, ConfigError, Limits};
@@ -54,6 +53,6 @@ pub use ip::{
     route::Route,
 };
 pub use stack::Stack;
+pub use tcp::Checksum;
 pub use time::Instant;
-pub use transport::Checksum;
 pub use udp::{Failure, Received, UdpError, UdpId};

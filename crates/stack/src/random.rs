@@ -168,8 +168,8 @@ fn derive(secret: &[u8; 32], label: u64) -> u64 {
     half(first).hash(&label.to_le_bytes()) ^ half(second).hash(&label.to_be_bytes())
 }
 
-/// Two addresses of IPv6, two ports, and 16 bytes besides.
-const MESSAGE_BYTES_MAX: usize = 52;
+/// Two addresses of IPv6, two ports, and 12 bytes besides.
+const MESSAGE_BYTES_MAX: usize = 48;
 
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@ use crate::{
     },
     outbox::Outbox,
     random::{Keys, Random},
-    transport::Tcp,
+    tcp::Tcp,
     udp::Udp,
 };
 
@@ -50,7 +50,6 @@ mod transmit;
 /// [`poll_event`]: Self::poll_event
 /// [`poll_transmit`]: Self::poll_transmit
 /// [`poll_timeout`]: Self::poll_timeout
-#[derive(Debug)]
 pub struct Stack {
     mac: ethernet::Address,
     offloads: Offloads,

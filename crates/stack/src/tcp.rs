@@ -5,6 +5,7 @@
 //! timer, the events and the place in the queue of those that have something to send.
 
 use alloc::collections::VecDeque;
+use core::fmt;
 
 use portolan_wire::tcp::Packet;
 
@@ -28,6 +29,7 @@ mod flow;
 mod handshake;
 mod icmp;
 mod input;
+mod lent;
 mod listen;
 mod output;
 mod replies;
@@ -295,6 +297,17 @@ impl Tcp {
             counters: &mut self.counters,
         };
         (context, &mut self.connections)
+    }
+}
+
+impl fmt::Debug for Tcp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Tcp")
+            .field("connections", &self.connections())
+            .field("time_waits", &self.time_waits())
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
     }
 }
 

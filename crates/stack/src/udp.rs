@@ -10,7 +10,7 @@ use crate::{
     counters::Dropped,
     keyed::{Keyed, KeyedMap},
     random::Random,
-    transport::ErrorKind,
+    tcp::ErrorKind,
 };
 
 /// A bound port.
@@ -321,6 +321,3 @@ const PEERS_MAX: usize = 8;
 const FAILURES_MAX: usize = 8;
 /// What a datagram costs besides its bytes.
 const DATAGRAM_COST: usize = 128;
-
-#[cfg(test)]
-mod tests;

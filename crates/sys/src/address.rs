@@ -99,10 +99,9 @@ pub(crate) fn from_kernel(
     }
 }
 
-/// Binds a packet socket to packets of one kind on every link.
-pub(crate) fn bind_packet(fd: &OwnedFd, ether_type: u16) -> io::Result<()> {
-    let (storage, len) =
-        Destination::Link { interface: 0, ether_type, address: [0; 6] }.to_kernel();
+/// Binds a packet socket to packets of one kind on a link, or with 0 on every link.
+pub(crate) fn bind_packet(fd: &OwnedFd, interface: u32, ether_type: u16) -> io::Result<()> {
+    let (storage, len) = Destination::Link { interface, ether_type, address: [0; 6] }.to_kernel();
     // SAFETY: the kernel reads `len` bytes of an address that is at least as long.
     let done = unsafe { libc::bind(fd.as_raw_fd(), (&raw const storage).cast(), len) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -5,9 +5,10 @@
 //! stays safe. Nothing here decides anything.
 //!
 //! Read in this order: `netlink.rs`, `netns.rs`, `capabilities.rs`, `limits.rs`, `kernel.rs`,
-//! `usage.rs`, `user.rs`, `process.rs`, `signals.rs`, `terminal.rs`, `clock.rs`, `bpf.rs`; then
-//! what sends and receives: `option.rs`, `source_port.rs`, `address.rs`, `filter.rs`,
-//! `error_queue.rs`, `datagrams.rs`, `raw.rs`, `packet.rs` (`packet/ring.rs`).
+//! `usage.rs`, `user.rs`, `process.rs`, `signals.rs`, `terminal.rs`, `clock.rs`, `bpf.rs`,
+//! `interface.rs` (`interface/features.rs`); then what sends and receives: `option.rs`,
+//! `source_port.rs`, `address.rs`, `filter.rs`, `error_queue.rs`, `datagrams.rs`, `raw.rs`,
+//! `frames.rs`, `packet.rs` (`packet/ring.rs`, `packet/link.rs`), `tap.rs`.
 
 pub mod address;
 pub mod bpf;
@@ -16,6 +17,8 @@ pub mod clock;
 pub mod datagrams;
 pub mod error_queue;
 pub mod filter;
+pub mod frames;
+pub mod interface;
 pub mod kernel;
 pub mod limits;
 pub mod netlink;
@@ -26,6 +29,7 @@ pub mod process;
 pub mod raw;
 pub mod signals;
 pub mod source_port;
+pub mod tap;
 pub mod terminal;
 pub mod usage;
 pub mod user;

@@ -4,10 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io,
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::fs::MetadataExt,
-    },
+    os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
     thread,
 };
@@ -127,20 +124,7 @@ pub fn run_in<T: Send>(path: &Path, work: impl FnOnce() -> T + Send) -> io::Resu
 /// # Errors
 /// `EPERM` without CAP_NET_ADMIN over the namespace.
 pub fn loopback_up() -> io::Result<()> {
-    let socket = rustix::net::socket(
-        rustix::net::AddressFamily::INET,
-        rustix::net::SocketType::DGRAM,
-        None,
-    )?;
-    // SAFETY: all-zero bytes are a valid ifreq.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = libc::c_char::from_ne_bytes([*from]);
-    }
-    request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP).unwrap_or(0);
-    // SAFETY: SIOCSIFFLAGS reads one ifreq, which lives until the call returns.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::interface::set_up("lo", true)
 }
 
 /// Moves the calling thread into a fresh network namespace that ends with the last thread or

@@ -15,6 +15,8 @@ unsafe impl Plain for libc::c_int {}
 unsafe impl Plain for libc::tpacket_req {}
 // SAFETY: numbers only.
 unsafe impl Plain for libc::tpacket_stats {}
+// SAFETY: numbers only.
+unsafe impl Plain for libc::packet_mreq {}
 // SAFETY: the kernel reads `len` instructions at `filter`; who makes one keeps them alive.
 unsafe impl Plain for libc::sock_fprog {}
 

@@ -1,8 +1,10 @@
 //! Packet sockets (packet(7)): whole packets to and from links, beside the kernel's IP.
 //!
-//! Both ends work above the link layer (`SOCK_DGRAM`): the kernel writes and strips the Ethernet
-//! header, so what is read and written begins with the IP header on every kind of link.
+//! [`PacketSender`] and [`PacketReceiver`] work above the link layer (`SOCK_DGRAM`): the kernel
+//! writes and strips the Ethernet header, so what is read and written begins with the IP header on
+//! every kind of link. [`LinkSocket`] works on one link, with Ethernet headers.
 
+mod link;
 mod ring;
 
 use std::{
@@ -18,6 +20,7 @@ use crate::{
 };
 use ring::Ring;
 
+pub use link::{LinkOptions, LinkSocket};
 pub use ring::FRAME_BYTES;
 
 /// `ETH_P_IP` of linux/if_ether.h.
@@ -27,10 +30,23 @@ pub const ETHER_TYPE_ARP: u16 = 0x0806;
 /// `ETH_P_IPV6`.
 pub const ETHER_TYPE_IPV6: u16 = 0x86dd;
 
-fn open() -> io::Result<OwnedFd> {
+fn open(kind: SocketType) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     // Protocol 0: it gets nothing before it is bound, with filter and ring in place.
-    Ok(rustix::net::socket_with(AddressFamily::PACKET, SocketType::DGRAM, flags, None)?)
+    Ok(rustix::net::socket_with(AddressFamily::PACKET, kind, flags, None)?)
+}
+
+/// Straight to the driver: a queue that is full is then an error here, not a silent drop.
+fn bypass_queueing(fd: &OwnedFd) {
+    let _ignored_where_unknown =
+        option::set(fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1);
+}
+
+/// How many packets the kernel could not deliver since the last call.
+fn take_lost(fd: &OwnedFd) -> io::Result<u32> {
+    let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    option::get(fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut stats)?;
+    Ok(stats.tp_drops)
 }
 
 /// Sends packets to neighbours by [`Destination::Link`](crate::address::Destination::Link).
@@ -45,10 +61,8 @@ impl PacketSender {
     /// # Errors
     /// `EPERM` without CAP_NET_RAW.
     pub fn open() -> io::Result<Self> {
-        let fd = open()?;
-        // Straight to the driver: a queue that is full is then an error here, not a silent drop.
-        let _ignored_where_unknown =
-            option::set(fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1);
+        let fd = open(SocketType::DGRAM)?;
+        bypass_queueing(&fd);
         Ok(Self { fd })
     }
 }
@@ -75,10 +89,10 @@ impl PacketReceiver {
     /// # Errors
     /// `EPERM` without CAP_NET_RAW, `ENOMEM` where the ring does not fit into memory.
     pub fn open(ether_type: u16, filter: &[Instruction], frames: usize) -> io::Result<Self> {
-        let fd = open()?;
+        let fd = open(SocketType::DGRAM)?;
         filter::attach(&fd, filter)?;
         let ring = Ring::of(&fd, frames)?;
-        crate::address::bind_packet(&fd, ether_type)?;
+        crate::address::bind_packet(&fd, 0, ether_type)?;
         Ok(Self { ring, fd })
     }
 
@@ -99,10 +113,7 @@ impl PacketReceiver {
     /// # Errors
     /// The system call's error.
     pub fn take_lost(&self) -> io::Result<u32> {
-        let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let fd = self.fd.as_raw_fd();
-        option::get(fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut stats)?;
-        Ok(stats.tp_drops)
+        take_lost(&self.fd)
     }
 }
 

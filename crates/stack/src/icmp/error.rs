@@ -64,8 +64,9 @@ fn is_error_v6(packet: &[u8]) -> bool {
     let Ok(packet) = ipv6::Packet::parse_quoted(packet) else { return true };
     let Ok(upper) = packet.upper_layer() else { return false };
     let is_error = |kind: &u8| *kind < 128 || *kind == icmpv6::Kind::REDIRECT.0;
-    upper.is_later_fragment()
-        || (upper.protocol == protocol::ICMPV6 && upper.payload.first().is_none_or(is_error))
+    // Of a later fragment, the type is not known.
+    upper.protocol == protocol::ICMPV6
+        && (upper.is_later_fragment() || upper.payload.first().is_none_or(is_error))
 }
 
 /// Writes the error about the packet into the empty buffer, from `source`, an address of ours, to
@@ -129,6 +130,3 @@ const MISSING_FRAGMENT: u8 = 1;
 const QUOTE_BYTES_MAX_V4: usize = 576 - ipv4::HEADER_BYTES - icmpv4::HEADER_BYTES;
 /// RFC 4443, section 2.4 (c): the smallest MTU.
 const QUOTE_BYTES_MAX_V6: usize = 1_280 - ipv6::HEADER_BYTES - icmpv6::HEADER_BYTES;
-
-#[cfg(test)]
-mod tests;

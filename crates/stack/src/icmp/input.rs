@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use portolan_wire::{icmpv4, icmpv6, ipv4, ipv6};
 
-use crate::{ip::path_mtu::plateau_below, transport::ErrorKind};
+use crate::{ip::path_mtu::plateau_below, tcp::ErrorKind};
 
 /// An error about a packet with these addresses, which may be forged: anybody can write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::{
         output::{HOP_LIMIT, Header},
     },
     outbox::{Envelope, Message, Offload, Origin, Packet},
-    transport::{ErrorKind, IcmpError},
+    tcp::{ErrorKind, IcmpError},
 };
 
 impl Stack {

@@ -19,7 +19,7 @@ use crate::{
         ipv6::{Refusal, Start},
     },
     outbox::Origin,
-    transport::{Arrived, Ecn},
+    tcp::{Arrived, Ecn},
 };
 
 /// An upper layer's packet.

@@ -18,7 +18,7 @@ use crate::{
         cache::Evidence,
         ndp::{Said as NdpSaid, prefixes, read as read_ndp},
     },
-    transport::ConnectionId,
+    tcp::ConnectionId,
 };
 
 /// What comes with a frame besides its bytes.

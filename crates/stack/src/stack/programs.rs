@@ -9,10 +9,70 @@ use crate::{
     Instant,
     ip::output::{HOP_LIMIT, Header, header_len},
     outbox::Origin,
+    tcp::{self, ConnectionId, Tcp},
     udp::{Failure, Received, UdpError, UdpId},
 };
 
 impl Stack {
+    /// The connections and listeners, for verbs that need no route. What they have to send, and to
+    /// tell, is polled here and not there.
+    pub const fn tcp(&mut self) -> &mut Tcp {
+        &mut self.tcp
+    }
+
+    /// Opens a connection, from the address that suits the way to `remote`.
+    ///
+    /// # Errors
+    ///
+    /// [`tcp::Error::NoRoute`], and as for [`Tcp::connect`].
+    pub fn connect(
+        &mut self,
+        remote: SocketAddr,
+        now: Instant,
+    ) -> Result<ConnectionId, tcp::Error> {
+        let destination = remote.ip();
+        let no_route = tcp::Error::NoRoute(destination);
+        self.check_single(remote)?;
+        let next_hop = self.routes.next_hop(destination, &self.addresses, now).ok_or(no_route)?;
+        let local = self.addresses.source_for(destination, next_hop).ok_or(no_route)?;
+        let mtu = self.path_mtus.get(destination, now);
+        self.tcp.connect(local, remote, mtu, now)
+    }
+
+    /// As [`connect`](Self::connect), from an address and port of one's own choice.
+    ///
+    /// # Errors
+    ///
+    /// [`tcp::Error::NoRoute`] when the address is none of this host, or nothing leads to the other
+    /// end, and as for [`Tcp::connect_from`].
+    pub fn connect_from(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        now: Instant,
+    ) -> Result<ConnectionId, tcp::Error> {
+        let destination = remote.ip();
+        self.check_single(remote)?;
+        if !self.addresses.is_own(local.ip()) {
+            return Err(tcp::Error::NoRoute(local.ip()));
+        }
+        if self.routes.next_hop(destination, &self.addresses, now).is_none() {
+            return Err(tcp::Error::NoRoute(destination));
+        }
+        let mtu = self.path_mtus.get(destination, now);
+        self.tcp.connect_from(local, remote, mtu, now)
+    }
+
+    /// RFC 9293, section 3.9.2.3: a connection has one other end, and not this one.
+    fn check_single(&self, remote: SocketAddr) -> Result<(), tcp::Error> {
+        let is_all = match remote.ip() {
+            IpAddr::V4(address) => self.addresses.is_broadcast(address),
+            IpAddr::V6(_) => false,
+        };
+        let is_here = remote.ip().is_loopback() || self.addresses.is_own(remote.ip());
+        if is_all || is_here { Err(tcp::Error::NotADestination(remote)) } else { Ok(()) }
+    }
+
     /// Binds a UDP port of one of our addresses, or of all; port 0 stands for any.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::{
         output::{HOP_LIMIT, Header, header_len},
     },
     outbox::{Envelope, Message, Offload, Origin, Packet},
-    transport::Outgoing,
+    tcp::Outgoing,
 };
 
 /// What became of a message.

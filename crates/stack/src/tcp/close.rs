@@ -30,7 +30,7 @@ impl Connection {
 
     /// What was received will not be read.
     pub(super) fn release_unread(&mut self, context: &mut Context<'_>) {
-        self.receiver.stream.clear(context.pool);
+        self.receiver.stream.clear(context.pool, context.spare);
     }
 
     pub(super) fn start_idle_if_open(&mut self, context: &Context<'_>) {

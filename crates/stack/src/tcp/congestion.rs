@@ -133,7 +133,7 @@ impl Congestion {
     /// Does what an ACK asks for: the one call per [`Acked`], also of those that
     /// [`Scoreboard::handle_reorder_timeout`] returns. `in_flight` is that of the scoreboard after
     /// the ACK; `limited`: it was the window, not the program or the receiver, that kept us from
-    /// sending more before this ACK.
+    /// sending more before this ACK; true as well while something lost waits to be sent again.
     ///
     /// [`Scoreboard::handle_reorder_timeout`]: crate::tcp::retransmit::Scoreboard
     pub fn react(

@@ -21,15 +21,15 @@ pub struct Offered {
 
 /// The initial sequence number that answers a SYN with nothing remembered.
 ///
-/// Two bits say which size of the table is the largest that is not above `mss`, what the other side
-/// offered (an offer below all of them counts as the smallest); 30 bits are a keyed hash of it, the
-/// flow, the number of the SYN (`their_isn`) and the minute. So 8 of the 2^32 numbers are valid at
-/// any time: a guess is right once in 2^29, as with Linux.
+/// It is a keyed hash of the flow, the number of the SYN (`their_isn`) and the minute; the last two
+/// bits are changed by which size of the table is the largest that is not above `mss`, what the
+/// other side offered (an offer below all of them counts as the smallest). So 8 of the 2^32 numbers
+/// are valid at any time, 4 sizes in 2 minutes: a guess is right once in 2^29, as with Linux.
 #[must_use]
 pub fn make(key: &Key, flow: &Flow, their_isn: Seq, mss: u16, now: Instant) -> Seq {
     let sizes = sizes(flow);
     let index = sizes.iter().rposition(|size| *size <= mss).unwrap_or(0) as u32;
-    encode(key, flow, their_isn, index, minute(now))
+    Seq(digest(key, flow, their_isn, minute(now)) ^ index)
 }
 
 /// The maximum segment size that the other side offered, if `cookie` (the number before the one
@@ -41,9 +41,8 @@ pub fn check(key: &Key, flow: &Flow, their_isn: Seq, cookie: Seq, now: Instant) 
     let this = minute(now);
     let minutes = [Some(this), this.checked_sub(1)];
     minutes.into_iter().flatten().find_map(|minute| {
-        let index = (cookie.0 ^ pad(key, flow, their_isn, minute)) & INDEX_MASK;
-        let valid = encode(key, flow, their_isn, index, minute) == cookie;
-        valid.then(|| sizes(flow).get(index as usize).copied()).flatten()
+        let index = cookie.0 ^ digest(key, flow, their_isn, minute);
+        sizes(flow).get(index as usize).copied()
     })
 }
 
@@ -72,21 +71,9 @@ pub const fn decode_options(echo: u32) -> Offered {
     Offered { window_scale, sack: echo & 1 << 4 != 0, ecn: echo & 1 << 5 != 0 }
 }
 
-fn encode(key: &Key, flow: &Flow, their_isn: Seq, index: u32, minute: u64) -> Seq {
-    // The index is in the hash too, else two of three guesses of it would be valid.
-    let hash = digest(key, flow, their_isn, minute, index as u8 + 1) & !INDEX_MASK;
-    Seq(hash | (index ^ pad(key, flow, their_isn, minute)) & INDEX_MASK)
-}
-
-/// Hides the index, so that all bits of a sequence number look alike.
-fn pad(key: &Key, flow: &Flow, their_isn: Seq, minute: u64) -> u32 {
-    digest(key, flow, their_isn, minute, 0)
-}
-
-fn digest(key: &Key, flow: &Flow, their_isn: Seq, minute: u64, label: u8) -> u32 {
-    let message = flow.message();
-    let message = message.with(&their_isn.0.to_be_bytes()).with(&minute.to_be_bytes());
-    key.hash(message.with(&[label]).as_bytes()) as u32
+fn digest(key: &Key, flow: &Flow, their_isn: Seq, minute: u64) -> u32 {
+    let message = flow.message().with(&their_isn.0.to_be_bytes()).with(&minute.to_be_bytes());
+    key.hash(message.as_bytes()) as u32
 }
 
 fn minute(now: Instant) -> u64 {
@@ -102,8 +89,6 @@ const SIZES_V4: [u16; 4] = [536, 1_300, 1_440, 1_460];
 
 /// net/ipv6/syncookies.c, msstab: 1,280, 1,480, 1,500 and 9,000 bytes without the headers.
 const SIZES_V6: [u16; 4] = [1_220, 1_420, 1_440, 8_940];
-
-const INDEX_MASK: u32 = 3;
 
 const OPTIONS_MASK: u32 = 63;
 

@@ -11,13 +11,14 @@ use super::{
     connection::{Agreed, Connection, Context, Due, Owner, Receiver, Sender, State},
     event::ListenerId,
     input::clock,
+    lent::Lent,
     retransmit::Memory,
     rtt::Rtt,
     segment::Segment,
     timers::Timers,
     window::{PEER_MSS_MIN, SCALE_MAX, default_mss, scale},
 };
-use crate::{Instant, buffer::Stream};
+use crate::Instant;
 
 /// Where a connection begins, and how.
 pub(super) struct Beginning {
@@ -85,7 +86,7 @@ impl Connection {
                 congestion: Congestion::new(config.congestion, peer_mss),
                 memory: Memory::new(iss + 1),
                 scoreboard: None,
-                stream: Stream::new(),
+                stream: Lent::default(),
             },
             receiver: Receiver {
                 next: Seq(0),
@@ -100,7 +101,7 @@ impl Connection {
                 ts_recent_ms: 0,
                 heard_at: now,
                 reassembly: None,
-                stream: Stream::new(),
+                stream: Lent::default(),
             },
             agreed: Agreed { timestamp_offset, ..Agreed::default() },
             timers: Timers::default(),
@@ -141,7 +142,9 @@ impl Connection {
         // RFC 7323, section 2.3: more than 14 is taken for 14.
         self.sender.scale = their_scale.unwrap_or(0).min(SCALE_MAX);
         self.receiver.scale = if self.agreed.scaling { scale(config) } else { 0 };
-        self.segment_len_changed();
+        // Nothing has left but SYN: the initial window is that of the segments to come.
+        let mss = self.sender.segment_len(&self.flow) - self.timestamps_len();
+        self.sender.congestion = Congestion::new(config.congestion, mss);
     }
 
     /// Notes the window of a segment whose numbers are newer than those of the last one.

@@ -18,7 +18,8 @@
 //! What an ACK costs is bounded by what was sent: a record is passed over once when it is SACKed,
 //! once when it is acknowledged, once per time that it is found lost, and looked up by binary
 //! search; neighbours that are SACKed become one record. `steps` counts it (CVE-2019-11477 to
-//! 11479).
+//! 11479). Only a split and a join, of which there are less than segments sent, move other records
+//! aside: at most half of [`RECORDS_MAX`], of 16 bytes each.
 
 mod acknowledge;
 mod duplicate;

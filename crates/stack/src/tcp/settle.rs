@@ -9,6 +9,8 @@ use super::{
     time_wait::{TimeWait, TimeWaits},
 };
 use crate::Instant;
+use core::time::Duration;
+
 use portolan_wire::tcp::Flags;
 
 impl Tcp {
@@ -19,8 +21,9 @@ impl Tcp {
         self.settle_end(index, now);
         let Some(connection) = self.connections.get_mut(index) else { return };
         match connection.timers.next() {
-            // A timer that is set too early costs one look; to set it anew each time costs more.
-            Some(at) if self.wheel.deadline(index).is_none_or(|set| set > at) => {
+            // A timer that is set too early costs one look; to set it anew each time costs more. The
+            // wheel rounds up.
+            Some(at) if self.wheel.deadline(index).is_none_or(|set| set > at + WHEEL_ROUNDING) => {
                 self.wheel.set(index, at);
             }
             _ => {}
@@ -197,6 +200,9 @@ impl Tcp {
         }
     }
 }
+
+/// The resolution of the wheel.
+const WHEEL_ROUNDING: Duration = Duration::from_millis(1);
 
 /// The flow of a number in the table.
 pub(super) fn flow_at<'a>(

@@ -186,7 +186,7 @@ impl Tcp {
             }
             let room = limit.saturating_sub(sender.stream.len()) as usize;
             let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
-            let written = sender.stream.push(context.pool, fits);
+            let written = sender.stream.push(context.pool, context.spare, fits);
             sender.is_waited_for = written < bytes.len();
             connection.arm_if_waiting(context);
             Ok(written)
@@ -257,7 +257,7 @@ impl Tcp {
         self.with(id, now, |connection, context| {
             let stream = &mut connection.receiver.stream;
             let count = u32::try_from(count).unwrap_or(u32::MAX).min(stream.len());
-            stream.consume(context.pool, count);
+            stream.consume(context.pool, context.spare, count);
             if connection.state.receives() && connection.receiver.has_much_more(context) {
                 connection.due.ack = true;
             }

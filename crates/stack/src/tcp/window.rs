@@ -36,8 +36,7 @@ impl Receiver {
         let most = context.config.receive_buffer_bytes.min(MAX_FIELD << self.scale);
         let free = most.saturating_sub(self.stream.len());
         // With few blocks left, no connection gets much more.
-        let pool = &context.pool;
-        if pool.in_use() > pool.limit() / 4 * 3 { free.min(WINDOW_UNDER_PRESSURE) } else { free }
+        if context.pool.is_short() { free.min(WINDOW_UNDER_PRESSURE) } else { free }
     }
 
     /// Whether the program has made so much room that the peer should know at once: RFC 9293,
@@ -67,8 +66,13 @@ impl Sender {
 impl Connection {
     /// The length of segments has changed, with the way or the options.
     pub fn segment_len_changed(&mut self) {
-        let options = if self.agreed.timestamps { 12 } else { 0 };
-        self.sender.congestion.set_mss(self.sender.segment_len(&self.flow) - options);
+        let mss = self.sender.segment_len(&self.flow) - self.timestamps_len();
+        self.sender.congestion.set_mss(mss);
+    }
+
+    /// How much of each segment the timestamps take.
+    pub fn timestamps_len(&self) -> u16 {
+        if self.agreed.timestamps { 12 } else { 0 }
     }
 
     /// RFC 8899, section 3, and RFC 2923: full segments that vanish again and again may be too long

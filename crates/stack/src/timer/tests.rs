@@ -196,6 +196,18 @@ fn keys_change_while_others_move() {
     assert_eq!(wheel.len(), KEYS as usize / 4);
 }
 
+/// While keys move to finer levels, those that did not move yet may be the earliest.
+#[test]
+fn the_next_moment_is_right_while_keys_move() {
+    let mut wheel = Wheel::new(Instant::ZERO);
+    let earliest = Instant::ZERO + 65 * MILLISECOND;
+    wheel.set(0, earliest);
+    (1..=2_000).for_each(|key| wheel.set(key, earliest + 50 * MILLISECOND));
+    assert_eq!(wheel.pop(earliest), None);
+    assert!(wheel.next().is_some_and(|next| next <= earliest));
+    assert_eq!(wheel.pop(earliest), Some(0));
+}
+
 /// The steps that 2,000 connections with traffic cost, among so many that are idle.
 fn steps_of_the_busy(idle: u32) -> u64 {
     let mut now = Instant::ZERO;

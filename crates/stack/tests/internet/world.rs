@@ -79,6 +79,19 @@ impl World {
             self.hear(&solicitation(address, target, Some(PEER_MAC)));
         }
         assert_eq!(self.drain().len(), 4, "four answers");
+        // Those that were answered over IPv6 are asked whether they are still there.
+        self.after(Duration::from_secs(5));
+        assert_eq!(self.drain().len(), 2, "two questions");
+        self.hear(&advertisement(PEER_V6, PEER_MAC, V6));
+        self.hear(&advertisement(GATEWAY_V6, PEER_MAC, LOCAL_V6));
+        assert_eq!(self.stack.poll_timeout(), None);
+    }
+
+    /// The neighbours are heard of again, whatever else leaves meanwhile.
+    pub fn introduce_again(&mut self) {
+        self.hear(&arp_frame(request(PEER_V4, PEER_MAC, V4)));
+        self.hear(&solicitation(PEER_V6, V6, Some(PEER_MAC)));
+        self.drain();
     }
 
     pub fn hear(&mut self, frame: &[u8]) {

@@ -81,6 +81,7 @@ fn nothing_grows_when_the_window_was_not_used() {
         round(&mut congestion, at(0), false);
         assert_eq!(congestion.window(), 10_000);
         let mut congestion = recovered(algorithm);
+        round(&mut congestion, at(0), true);
         let window = congestion.window();
         for second in 0..100 {
             round(&mut congestion, at(second * 1_000), false);
@@ -134,6 +135,17 @@ fn an_undo_within_recovery_ends_it() {
     congestion.undo();
     assert!(!congestion.in_recovery());
     assert_eq!((congestion.window(), congestion.threshold()), (10_000, u32::MAX));
+}
+
+#[test]
+fn a_recovery_right_after_another_counts_from_the_threshold() {
+    let mut congestion = Congestion::new(Algorithm::NewReno, MSS);
+    congestion.on_loss(40_000, at(0));
+    congestion.on_recovery_ack(1_000, 39_000, false);
+    assert!(congestion.window() > 20_000);
+    congestion.on_loss(18_000, at(0));
+    congestion.undo();
+    assert_eq!(congestion.window(), 20_000);
 }
 
 #[test]

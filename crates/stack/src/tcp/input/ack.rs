@@ -102,6 +102,9 @@ impl Connection {
             min_rtt: sender.rtt.min(),
             now: context.now,
         };
+        // What is lost would have left as well.
+        let has_lost = sender.scoreboard.as_ref().is_some_and(|scoreboard| scoreboard.has_lost());
+        sender.is_congestion_limited |= has_lost;
         let acked = match &mut sender.scoreboard {
             Some(scoreboard) => scoreboard.acknowledge(&mut sender.memory, &ack),
             None => sender.memory.acknowledge(&ack),
@@ -133,7 +136,7 @@ impl Connection {
         sender.timer_base = context.now;
         sender.unanswered_since = context.now;
         let data = advanced.min(sender.stream.len());
-        sender.stream.consume(context.pool, data);
+        sender.stream.consume(context.pool, context.spare, data);
         if sender.is_waited_for && sender.stream.len() <= context.config.send_buffer_bytes / 2 {
             sender.is_waited_for = false;
             self.owner.ready |= Ready::WRITABLE;

@@ -57,10 +57,10 @@ impl Connection {
             if is_alone && self.owner.has_it { deliver(payload).min(payload.len()) } else { 0 };
         let rest = payload.get(delivered..).unwrap_or_default();
         let stored = if self.receiver.reassembly.is_none() {
-            self.receiver.stream.push(context.pool, rest)
+            self.receiver.stream.push(context.pool, context.spare, rest)
         } else {
             let offset = self.receiver.stream.len();
-            let stored = self.receiver.stream.write_at(context.pool, offset, rest);
+            let stored = self.receiver.stream.write_at(context.pool, context.spare, offset, rest);
             self.receiver.stream.advance(octets(stored));
             stored
         };
@@ -104,13 +104,19 @@ impl Connection {
     fn keep_out_of_order(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         // RFC 5681, section 4.2: at once, so that the sender learns about the gap.
         self.due.ack = true;
+        // A single byte can take a whole block: with few left, they are for data in order.
+        if context.pool.is_short() {
+            context.counters.no_buffer += 1;
+            return;
+        }
         let spare = &mut *context.spare;
         let reassembly = self.receiver.reassembly.get_or_insert_with(|| spare.reassembly());
         let gap = segment.sequence.distance(self.receiver.next);
         let offset = self.receiver.stream.len() + gap;
         // Bytes that are there already are written again: a peer that sends others under the same
         // number has two streams in mind, and gets one of them.
-        let stored = self.receiver.stream.write_at(context.pool, offset, segment.payload);
+        let stored =
+            self.receiver.stream.write_at(context.pool, context.spare, offset, segment.payload);
         if stored < segment.payload.len() {
             context.counters.no_buffer += 1;
         }
@@ -155,11 +161,12 @@ impl Connection {
     }
 
     /// RFC 5681, section 4.2: an ACK for at least every second full segment, within 500 ms, and at
-    /// once when the segment fills a gap.
+    /// once when the segment fills a gap. A device may have joined several segments.
     fn count_for_acknowledgment(&mut self, taken: usize, at_once: bool, context: &mut Context<'_>) {
         let receiver = &mut self.receiver;
-        let is_full = taken >= usize::from(receiver.segment_len(self.sender.mtu, &self.flow));
-        receiver.unacknowledged = receiver.unacknowledged.saturating_add(1 + u8::from(is_full));
+        let full = usize::from(receiver.segment_len(self.sender.mtu, &self.flow)).max(1);
+        let count = u8::try_from(2 * (taken / full)).unwrap_or(u8::MAX).max(1);
+        receiver.unacknowledged = receiver.unacknowledged.saturating_add(count);
         if at_once || receiver.quick > 0 || receiver.unacknowledged >= ACK_AFTER {
             receiver.quick = receiver.quick.saturating_sub(1);
             self.due.ack = true;

@@ -205,6 +205,23 @@ fn ranges_that_fell_out_of_the_last_four_are_reported_again() {
     assert_eq!(reported(&mut reassembly).split_first().unwrap().1, [(200, 550), (100, 150)]);
 }
 
+/// RFC 2018, section 4: what is in order by now makes room for what changed longer ago.
+#[test]
+fn the_order_of_changes_outlives_ranges_that_are_in_order() {
+    let mut reassembly = Reassembly::new();
+    for left in [800, 700, 250, 300, 100] {
+        insert(&mut reassembly, left, left + 20);
+    }
+    assert_eq!(reassembly.advance(Seq(110)), Seq(120));
+    insert(&mut reassembly, 400, 420);
+    let lefts: Vec<u32> = reported(&mut reassembly).iter().map(|block| block.0).collect();
+    // First a duplicate, which `advance` found: 100 to 110.
+    assert_eq!(lefts, [100, 400, 300, 250]);
+    // 100 had taken the place of 700, and gives it back.
+    let lefts: Vec<u32> = reported(&mut reassembly).iter().map(|block| block.0).collect();
+    assert_eq!(lefts, [400, 300, 250, 700]);
+}
+
 /// RFC 2883, section 4.1.1: a duplicate below RCV.NXT.
 #[test]
 fn rfc_2883_example_1_duplicate_segment() {

@@ -28,6 +28,7 @@ struct Latest {
     sent_us: u32,
     end: Seq,
     rtt_us: u32,
+    is_resent: bool,
 }
 
 /// Something sent again. Its records may have changed since.
@@ -68,12 +69,20 @@ impl Rack {
             }
         }
         if self.latest.is_none_or(|latest| record.is_sent_after(latest.sent_us, latest.end)) {
-            self.latest = Some(Latest { sent_us: record.sent_us, end: record.end, rtt_us });
+            let is_resent = record.history.has(History::RESENT);
+            let (sent_us, end) = (record.sent_us, record.end);
+            self.latest = Some(Latest { sent_us, end, rtt_us, is_resent });
         }
     }
 
     fn judge(&self, record: &Record, window: Duration, now: Instant) -> Verdict {
         let Some(latest) = self.latest else { return Verdict::Unknown };
+        // Of the same moment the RFC takes the lower number for the earlier one. But of one batch a
+        // retransmission may well leave behind new data.
+        let is_resent = record.history.has(History::RESENT);
+        if is_resent && !latest.is_resent && record.sent_us == latest.sent_us {
+            return Verdict::Unknown;
+        }
         let is_same = (record.sent_us, record.end) == (latest.sent_us, latest.end);
         if is_same || record.is_sent_after(latest.sent_us, latest.end) {
             return Verdict::Unknown;

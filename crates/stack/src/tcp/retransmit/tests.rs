@@ -7,6 +7,7 @@ use super::*;
 mod adversary;
 mod model;
 mod newreno;
+mod path;
 mod reordering;
 mod tail;
 mod timeouts;

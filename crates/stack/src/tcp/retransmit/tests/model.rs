@@ -105,6 +105,18 @@ enum Step {
     Timer,
 }
 
+/// Blocks of segments beyond `una`, in their order; one, if one lies within another: a first block
+/// within the second one is a D-SACK, which this model has not.
+fn beyond(una: u32, blocks: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let shifted = blocks.iter().map(|(left, length)| (una + left, una + left + length));
+    let mut blocks: Vec<_> = shifted.collect();
+    blocks.sort_unstable();
+    if blocks.windows(2).any(|pair| pair[0].0 >= pair[1].0 || pair[0].1 >= pair[1].1) {
+        blocks.truncate(1);
+    }
+    blocks
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let block = (0_u32..30, 0_u32..8);
     let step = prop_oneof![
@@ -158,14 +170,7 @@ proptest! {
                 Step::Ack { advance, blocks } => {
                     let una = model.una as u32 + advance;
                     let una = una.min(model.segments.len() as u32);
-                    // A first block within the second one is a D-SACK: not here.
-                    let mut blocks: Vec<_> =
-                        blocks.iter().map(|(left, length)| (una + left, una + left + length)).collect();
-                    blocks.sort_unstable();
-                    if blocks.windows(2).any(|pair| pair[0].0 >= pair[1].0 || pair[0].1 >= pair[1].1)
-                    {
-                        blocks.truncate(1);
-                    }
+                    let mut blocks = beyond(una, &blocks);
                     blocks.retain(|(left, _)| *left > una);
                     let of_model: Vec<_> =
                         blocks.iter().map(|(l, r)| (*l as usize, *r as usize)).collect();

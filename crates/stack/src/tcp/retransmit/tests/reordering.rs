@@ -106,3 +106,16 @@ fn an_ack_of_the_original_says_nothing_of_the_retransmission() {
     assert_eq!(acked.newly_lost, 0, "1 was lost before, 5 was sent before 0 was sent again");
     assert_eq!(sender.board.in_flight(), 1_000);
 }
+
+#[test]
+fn an_old_timestamp_makes_a_retransmission_say_nothing() {
+    // RFC 8985, section 6.2, step 2: with the retransmission's time, 0 and 5 are lost.
+    for (echo, lost) in [(RTT * 2, 0), (RTT, 2_000)] {
+        let mut sender = Sender::with(6);
+        sender.ack(0, &[(2, 5)]);
+        assert_eq!(sender.resend(9), [0, 1]);
+        sender.wait(RTT);
+        sender.echo = Some(echo);
+        assert_eq!(sender.ack(0, &[(1, 5)]).newly_lost, lost);
+    }
+}
