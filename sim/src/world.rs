@@ -6,7 +6,7 @@ use portolan_stack::Instant;
 
 use crate::{
     frame::Frame,
-    host::{Bare, Event, Handle, Host, Kind, Setup, Smoltcp},
+    host::{Event, Handle, Host, Kind, Portolan, Setup, Smoltcp},
     link::{End, Link},
     observer::Observer,
     pcap::Capture,
@@ -274,7 +274,7 @@ impl<'a> World<'a> {
 #[must_use]
 pub fn host_of(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Box<dyn Host> {
     match setup.kind {
-        Kind::Portolan => Box::new(Bare::new(number, ipv6, setup, now)),
+        Kind::Portolan => Box::new(Portolan::new(number, ipv6, setup, now)),
         Kind::Smoltcp => Box::new(Smoltcp::new(number, ipv6, setup, now)),
     }
 }

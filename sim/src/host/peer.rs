@@ -259,7 +259,7 @@ impl Host for Smoltcp {
         }
     }
 
-    fn state(&self, handle: Handle) -> Option<State> {
+    fn state(&mut self, handle: Handle) -> Option<State> {
         Some(match self.of(handle)?.1.state() {
             tcp::State::Closed | tcp::State::Listen => State::Closed,
             tcp::State::SynSent => State::SynSent,
@@ -274,7 +274,7 @@ impl Host for Smoltcp {
         })
     }
 
-    fn holdings(&self) -> Holdings {
+    fn holdings(&mut self) -> Holdings {
         let connections = self.open.iter().filter(|open| open.listens.is_none()).count();
         Holdings { connections, ..Holdings::default() }
     }

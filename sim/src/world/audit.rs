@@ -71,11 +71,11 @@ impl World<'_> {
         Err(Violation::new("leak", format!("the hosts still hold {holdings:?}")))
     }
 
-    fn is_empty(&self) -> bool {
-        let hosts = self.hosts.iter().zip(&self.scenario.hosts);
-        hosts
-            .filter(|(_, setup)| setup.kind == Kind::Portolan)
-            .all(|(host, _)| host.holdings() == Holdings::default())
+    fn is_empty(&mut self) -> bool {
+        let mut hosts = self.hosts.iter_mut().zip(&self.scenario.hosts);
+        hosts.all(|(host, setup)| {
+            setup.kind != Kind::Portolan || host.holdings() == Holdings::default()
+        })
     }
 }
 
