@@ -72,6 +72,10 @@ pub trait Host {
     fn state(&mut self, _handle: Handle) -> Option<State> {
         None
     }
+    /// Whether packets that TCP sent never left, for want of the neighbour's hardware address.
+    fn has_lost(&self) -> bool {
+        false
+    }
     /// What the stack holds.
     fn holdings(&mut self) -> Holdings;
 }

@@ -165,8 +165,11 @@ impl Link {
         arrives: &mut dyn FnMut(Instant, End, Frame),
     ) {
         let delay = Duration::from_micros(self.settings.delay_us);
-        let is_spared = is_spared(&frame);
-        if !is_spared && self.is_lost(now) {
+        if is_spared(&frame) {
+            arrives(now + delay, End::Far, frame);
+            return;
+        }
+        if self.is_lost(now) {
             return;
         }
         if let Some(error) = too_big::refused(&frame, self.settings.mtu, self.settings.answer) {
@@ -178,10 +181,6 @@ impl Link {
         let Some(sent) = self.serialized(frame.len(), now) else { return };
         if self.settings.pads && frame.len() < ETHERNET_BYTES_MIN {
             frame.resize(ETHERNET_BYTES_MIN, 0);
-        }
-        if is_spared {
-            arrives(sent + delay, End::Far, frame);
-            return;
         }
         self.double(&frame, sent + delay, arrives);
         if self.random.happens(self.settings.mark_ppm)

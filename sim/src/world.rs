@@ -259,6 +259,7 @@ impl<'a> World<'a> {
         for _ in 0..FRAMES_MAX {
             let Some(frame) = self.hosts[host].poll_transmit(self.now) else { return Ok(()) };
             self.capture.add(self.now, &frame);
+            self.observer.has_lost[host] = self.hosts[host].has_lost();
             self.observer.sent(host, &frame, self.now)?;
             let (queue, links) = (&mut self.queue, &mut self.links);
             links[host].send(frame, self.now, &mut |at, end, frame| {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use portolan_stack::{
-    Checksum, Cidr, Config, Departure, Instant, Offloads, Stack,
+    Checksum, Cidr, Config, Departure, Instant, Offloads, Stack, Unsent,
     tcp::{
         self, ConnectionId, EcnUse, Error, ListenerId, Ready, Reason, Tcp, congestion::Algorithm,
     },
@@ -214,6 +214,12 @@ impl Host for Portolan {
         let id = self.id(handle)?;
         let info = self.tcp().info(id).ok()?;
         Some(state(info.state))
+    }
+
+    fn has_lost(&self) -> bool {
+        let counters = self.stack.counters();
+        let reasons = [Unsent::NeighborSilent, Unsent::NeighborWaitingFull, Unsent::OutboxFull];
+        reasons.into_iter().any(|reason| counters.unsent(reason) > 0)
     }
 
     fn holdings(&mut self) -> Holdings {

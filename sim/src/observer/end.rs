@@ -116,7 +116,8 @@ impl End {
         let length = segment.packet.sequence_len();
         let end = header.sequence + length;
         if header.sequence.after(self.next) {
-            let left_out = header.sequence.distance(self.next);
+            let next = std::mem::replace(&mut self.next, end);
+            let left_out = header.sequence.distance(next);
             return Err(("sequence", format!("{left_out} numbers before it were never sent")));
         }
         if self.finished.is_some_and(|finished| end.after(finished)) {
