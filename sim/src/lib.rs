@@ -10,7 +10,7 @@
 //! `observer/arrivals.rs`, `observer/ranges.rs`, `pcap.rs`, `world.rs`, `world/pairs.rs`,
 //! `world/audit.rs`, `runner.rs`, `shrink.rs`,
 //! `script.rs`, `script/segment.rs`, `script/options.rs`, `script/parse.rs`, `script/player.rs`,
-//! `script/player/icmp.rs`.
+//! `script/player/icmp.rs`, `table.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -28,5 +28,6 @@ pub mod runner;
 pub mod scenario;
 pub mod script;
 pub mod shrink;
+pub mod table;
 pub mod violation;
 pub mod world;

@@ -32,6 +32,8 @@ pub struct Outcome {
     pub bytes: u64,
     /// How long it took on the virtual clock.
     pub lasted: Duration,
+    /// How long it took until the last byte was read.
+    pub transferred: Duration,
     /// All frames, if the scenario wants them.
     pub capture: Capture,
 }
@@ -55,6 +57,7 @@ pub fn run(scenario: &Scenario) -> Outcome {
         violation: violation.map(|violation| violation.at(world.now)),
         segments: world.observer.segments,
         bytes: world.pairs.bytes(),
+        transferred: world.pairs.last_read().since(scenario.start()),
         lasted: world.now.since(scenario.start()),
         capture: world.capture,
     }

@@ -24,7 +24,7 @@ pub(super) struct Pairs {
     handles: HashMap<(usize, Handle), (usize, usize)>,
     seed: u64,
     /// A backlog may be full, so that SYN cookies are sent.
-    has_cookies: bool,
+    pub(super) has_cookies: bool,
 }
 
 /// The two ends of a connection: side 0 opens it, side 1 accepts it, or opens it as well.
@@ -83,6 +83,12 @@ impl Pairs {
     pub(super) fn bytes(&self) -> u64 {
         let sides = self.pairs.iter().flat_map(|pair| pair.sides.iter().flatten());
         sides.map(|side| side.program.received).sum()
+    }
+
+    /// When a program read something last.
+    pub(super) fn last_read(&self) -> Instant {
+        let sides = self.pairs.iter().flat_map(|pair| pair.sides.iter().flatten());
+        sides.map(|side| side.program.read_at).max().unwrap_or_default()
     }
 
     /// Whether every connection was opened and every program is through.
