@@ -2,6 +2,11 @@
 
 mod conformance;
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use conformance::{Link, conformance, frame, in_namespace, ip};
 use portolan_nic::{Error, Nic, Packet, Tap, packet::Options};
 use portolan_sys::{
@@ -76,6 +81,31 @@ fn what_cannot_be_opened_is_explained() {
         capabilities::retain(CapabilitySet::empty()).unwrap();
         let error = Packet::open("near", 1, &Options::default()).unwrap_err().to_string();
         assert!(error.contains("CAP_NET_RAW"), "{error}");
+    });
+}
+
+#[test]
+fn a_link_without_a_carrier_is_down_and_not_full() {
+    in_namespace(|| {
+        let Link { mut near, .. } = on_veth(&Options::default());
+        ip("link set far down");
+        let mut next = Some(frame(60, 1));
+        let fill = &mut |buffer: &mut [u8]| conformance::put(buffer, &next.take()?);
+        // The kernel tells up to a second later; until then the device counts as full.
+        let began = Instant::now();
+        let error = loop {
+            match near.transmit(fill) {
+                Ok(sent) => assert_eq!(sent, 0),
+                Err(error) => break error,
+            }
+            assert!(began.elapsed() < conformance::PATIENCE);
+            thread::sleep(Duration::from_millis(1));
+        };
+        assert!(matches!(error, Error::LinkDown { .. }), "{error}");
+        ip("link set far up");
+        let mut far = one("far", &Options::default());
+        conformance::send(&mut *near, &[frame(60, 2)]);
+        assert_eq!(conformance::receive(&mut far, 1)[0].bytes, frame(60, 2), "only this one");
     });
 }
 

@@ -321,6 +321,3 @@ const PEERS_MAX: usize = 8;
 const FAILURES_MAX: usize = 8;
 /// What a datagram costs besides its bytes.
 const DATAGRAM_COST: usize = 128;
-
-#[cfg(test)]
-mod tests;

@@ -3,7 +3,7 @@ use std::process::Command;
 use super::*;
 use crate::mem;
 
-/// The options of mem have no clock: times are the only bytes that differ.
+/// Longer than 32 bits hold.
 const SINCE: Duration = Duration::new(0x1_0000_0000, 5);
 
 #[test]

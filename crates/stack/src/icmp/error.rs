@@ -130,6 +130,3 @@ const MISSING_FRAGMENT: u8 = 1;
 const QUOTE_BYTES_MAX_V4: usize = 576 - ipv4::HEADER_BYTES - icmpv4::HEADER_BYTES;
 /// RFC 4443, section 2.4 (c): the smallest MTU.
 const QUOTE_BYTES_MAX_V6: usize = 1_280 - ipv6::HEADER_BYTES - icmpv6::HEADER_BYTES;
-
-#[cfg(test)]
-mod tests;

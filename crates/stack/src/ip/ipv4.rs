@@ -111,6 +111,3 @@ fn check_tiny(part: &Part<'_>) -> Result<(), Dropped> {
 const PROTOCOL_AT: usize = 9;
 /// Multicast begins here, and what is reserved follows.
 const MULTICAST_FIRST: u8 = 224;
-
-#[cfg(test)]
-mod tests;

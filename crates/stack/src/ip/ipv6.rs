@@ -256,6 +256,3 @@ const ERRONEOUS_FIELD: u8 = 0;
 /// The code for a protocol that nobody knows.
 pub const UNKNOWN_NEXT_HEADER: u8 = 1;
 const UNKNOWN_OPTION: u8 = 2;
-
-#[cfg(test)]
-mod tests;

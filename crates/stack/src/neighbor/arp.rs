@@ -105,6 +105,3 @@ pub fn write(repr: &Repr, buffer: &mut Vec<u8>) -> Result<(), NoRoom> {
     buffer.resize(PACKET_BYTES, 0);
     repr.emit(buffer)
 }
-
-#[cfg(test)]
-mod tests;

@@ -303,7 +303,8 @@ impl Cache {
             hardware: ethernet::Address::default(),
             state: State::Free,
             at: Instant::ZERO,
-            is_used: true,
+            // Not by what makes the entry: who is spoken to but once goes first.
+            is_used: false,
             is_asker: false,
         };
         let at = match self.free.pop() {
@@ -322,18 +323,27 @@ impl Cache {
     }
 
     /// Frees a place: a hand goes round and takes the first one that was not used since it last
-    /// passed. It goes on a few steps at most.
+    /// passed, or did not answer. It goes on a few steps at most; then it takes the first one that
+    /// can be spared.
     fn evict(&mut self) {
+        let mut spare = None;
         for _ in 0..HAND_STEPS_MAX.min(self.entries.len()) {
             let at = self.hand;
             self.hand = (self.hand + 1) % self.entries.len().max(1);
             let Some(entry) = self.entries.get_mut(at) else { continue };
-            let is_idle = matches!(entry.state, State::Reachable | State::Stale | State::Silent);
-            if is_idle && !entry.is_used {
-                self.release(u32::try_from(at).unwrap_or(u32::MAX));
-                return;
+            let is_silent = entry.state == State::Silent;
+            let is_idle = matches!(entry.state, State::Reachable | State::Stale);
+            if is_silent || (is_idle && !entry.is_used) {
+                spare = Some(at);
+                break;
+            }
+            if is_idle && spare.is_none() {
+                spare = Some(at);
             }
             entry.is_used = false;
+        }
+        if let Some(at) = spare.and_then(|at| u32::try_from(at).ok()) {
+            self.release(at);
         }
     }
 

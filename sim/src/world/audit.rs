@@ -1,0 +1,143 @@
+//! What must hold at the end, and when a program is told that its connection is over.
+
+use std::time::Duration;
+
+use portolan_stack::Instant;
+
+use super::{
+    World,
+    pairs::{Pair, Pairs},
+};
+use crate::{
+    host::{Failure, Holdings, Kind},
+    scenario::{Connection, Script},
+    violation::Violation,
+};
+
+impl World<'_> {
+    /// By when all that can be transferred must have been.
+    pub(super) fn deadline(&self) -> Instant {
+        let scenario = self.scenario;
+        let bytes: u64 =
+            scenario.connections.iter().map(|one| one.active.bytes + one.passive.bytes).sum();
+        let rates = scenario.links.iter().map(|link| link.rate_bytes).filter(|&rate| rate > 0);
+        let rate = rates.min().unwrap_or(u64::MAX);
+        // Forty times what the slower link takes: small segments have large headers.
+        let transfer = bytes.saturating_mul(40_000_000) / rate;
+        let paced: u64 = scenario.connections.iter().map(paced_us).sum();
+        scenario.start() + Duration::from_micros(scenario.calm_us + transfer + paced) + PATIENCE
+    }
+
+    /// A connection is over before its time only if the wire says why.
+    pub(super) fn audit_failure(&mut self, pair: usize, side: usize) -> Result<(), Violation> {
+        let Some(side) = self.pairs.side(pair, side) else { return Ok(()) };
+        let Some(failure) = side.program.failure else { return Ok(()) };
+        let host = side.program.host;
+        let is_audited = std::mem::replace(&mut side.failure_is_audited, true);
+        if is_audited || self.scenario.hosts[host].kind != Kind::Portolan {
+            return Ok(());
+        }
+        let heard = self.observer.heard_at(host, side.local, side.remote);
+        let silent = self.now.since(heard.unwrap_or(self.scenario.start()));
+        let is_right = match failure {
+            Failure::Reset | Failure::Refused => {
+                self.observer.was_reset(host, side.local, side.remote)
+            }
+            Failure::TimedOut => silent >= GIVES_UP_AFTER,
+            Failure::Unreachable | Failure::Full | Failure::Unknown => false,
+        };
+        if is_right {
+            return Ok(());
+        }
+        let what = format!(
+            "host {host} says {failure:?} of {} to {}; nothing was heard for {silent:?}",
+            side.local, side.remote
+        );
+        Err(Violation::new("failure", what))
+    }
+
+    /// After all programs are through, nothing may be left in the stacks.
+    pub(super) fn drain(&mut self) -> Result<(), Violation> {
+        self.pairs.give_up(&mut self.hosts, &mut self.observer, self.now);
+        for host in [0, 1] {
+            self.drive(host)?;
+        }
+        let until = self.now + DRAIN;
+        while !self.is_empty() && self.now < until && self.step()? {}
+        if self.is_empty() {
+            return Ok(());
+        }
+        let holdings = [0, 1].map(|host: usize| self.hosts[host].holdings());
+        Err(Violation::new("leak", format!("the hosts still hold {holdings:?}")))
+    }
+
+    fn is_empty(&self) -> bool {
+        let hosts = self.hosts.iter().zip(&self.scenario.hosts);
+        hosts
+            .filter(|(_, setup)| setup.kind == Kind::Portolan)
+            .all(|(host, _)| host.holdings() == Holdings::default())
+    }
+}
+
+impl Pairs {
+    /// What each pair of programs must have seen in the end.
+    pub(super) fn audit(&mut self) -> Result<(), Violation> {
+        for (number, pair) in self.all().enumerate() {
+            let audited = pair.audit();
+            audited.map_err(|(rule, what)| {
+                Violation::new(rule, format!("connection {number}: {what}"))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Pair {
+    fn audit(&self) -> Result<(), (&'static str, String)> {
+        if let Some(failure) = self.refused {
+            return Err(("connect", format!("refused at once: {failure:?}")));
+        }
+        let ends = [self.connection.active.end, self.connection.passive.end];
+        let is_orderly = ends.iter().all(|end| end.is_orderly());
+        let failed = self.sides.iter().flatten().any(|side| side.program.failure.is_some());
+        if !is_orderly || failed {
+            return Ok(());
+        }
+        for (name, side) in ["active", "passive"].into_iter().zip(&self.sides) {
+            let Some(side) = side else {
+                return Err(("liveness", format!("the {name} side never got it")));
+            };
+            let program = &side.program;
+            if !program.has_all() || !program.is_over {
+                let what = format!(
+                    "the {name} side has sent {} bytes and got {}; end of the stream: {}",
+                    program.sent, program.received, program.got_end
+                );
+                return Err(("liveness", what));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long the programs of a connection take by themselves.
+fn paced_us(connection: &Connection) -> u64 {
+    let paced = |chunk: u64, every: u64, bytes: u64| match chunk {
+        0 => (bytes / 1_000 + 1) * every,
+        chunk => (bytes / chunk + 1) * every,
+    };
+    let of = |script: Script, gets: u64| {
+        paced(script.write, script.write_every_us, script.bytes)
+            + paced(script.read, script.read_every_us, gets)
+            + script.stall.map_or(0, |(_, us)| us)
+    };
+    let (active, passive) = (connection.active, connection.passive);
+    connection.at_us + of(active, passive.bytes) + of(passive, active.bytes)
+}
+
+/// What timers may add that have backed off as far as they do: RFC 6298, section 2.5.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// R2 of RFC 9293, section 3.8.3, at least.
+const GIVES_UP_AFTER: Duration = Duration::from_secs(100);
+/// Above twice the MSL: RFC 9293, section 3.4.2; and above the last retransmissions of a FIN.
+const DRAIN: Duration = Duration::from_secs(1_800);
