@@ -14,7 +14,7 @@ use crate::{
     counters::{Noted, Unsent},
     frame::{Departure, PartialChecksum, Segmentation},
     ip::{
-        fragment::piece,
+        fragment::{Piece, piece},
         output::{HOP_LIMIT, Header, header_len},
     },
     outbox::{Envelope, Message, Offload, Origin, Packet},
@@ -36,27 +36,39 @@ impl Stack {
     /// The buffer has room for the link's MTU and an Ethernet header at least; with segmentation by
     /// the device, for its largest segment. What does not fit is lost, and counted.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Departure> {
+        self.is_interrupted = false;
+        // A message and a segment by turns, so that a flood of pings or of questions does not
+        // silence connections, nor they the answers.
+        let message = if self.message_left { None } else { self.poll_message(now, buffer) };
+        self.message_left = message.is_some();
+        let departure = message
+            .or_else(|| self.poll_segment(now, buffer))
+            .or_else(|| self.poll_message(now, buffer))?;
+        self.counters.left(departure.len);
+        Some(departure)
+    }
+
+    fn poll_message(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Departure> {
         while let Some(message) = self.outbox.pop() {
             if let Sent::Frame(departure) = self.send(message, now, buffer) {
-                self.counters.left(departure.len);
                 return Some(departure);
             }
         }
+        None
+    }
+
+    fn poll_segment(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Departure> {
         // As many segments as this may be lost or have to wait before the owner is asked again.
         for _ in 0..SEGMENTS_MAX {
-            let departure = self.send_segment(now, buffer)?;
-            if let Sent::Frame(departure) = departure {
-                self.counters.left(departure.len);
+            if let Sent::Frame(departure) = self.send_segment(now, buffer)? {
                 return Some(departure);
             }
             // The question for its neighbour goes first.
-            if let Some(message) = self.outbox.pop()
-                && let Sent::Frame(departure) = self.send(message, now, buffer)
-            {
-                self.counters.left(departure.len);
+            if let Some(departure) = self.poll_message(now, buffer) {
                 return Some(departure);
             }
         }
+        self.is_interrupted = true;
         None
     }
 
@@ -141,7 +153,10 @@ impl Stack {
         let total = message.bytes.len();
         let is_whole = is_segmented || header_len(destination) + total <= usize::from(mtu);
         let is_first = packet.fragments.is_none();
-        if is_first && (is_whole || packet.header.protocol == protocol::TCP) {
+        // RFC 6864, section 4: what a router may cut has to have an identification.
+        let is_lasting = destination.is_ipv6() || packet.header.dont_fragment;
+        let is_segment = packet.header.protocol == protocol::TCP;
+        if is_first && ((is_whole && is_lasting) || is_segment) {
             let Some(departure) =
                 self.write_packet(&packet.header, packet.offload, hardware, &message.bytes, buffer)
             else {
@@ -155,7 +170,10 @@ impl Stack {
             Some(fragments) => fragments,
             None => (0, self.identifications.next(source, destination)),
         };
-        let piece = piece(total, offset, mtu, destination.is_ipv6());
+        let piece = match is_first && is_whole {
+            true => Piece { offset: 0, len: total, more: false },
+            false => piece(total, offset, mtu, destination.is_ipv6()),
+        };
         let (end, header) = (piece.offset + piece.len, packet.header);
         packet.fragments = Some((end, identification));
         let written = (|| {
@@ -167,7 +185,9 @@ impl Stack {
             Some(HEADER_BYTES + header_len + piece.len)
         })();
         let Some(len) = written else { return self.lose(message, Unsent::Buffer) };
-        self.counters.note(Noted::FragmentSent);
+        if piece.more || piece.offset > 0 {
+            self.counters.note(Noted::FragmentSent);
+        }
         if piece.more {
             self.outbox.continue_with(message);
         } else {

@@ -82,6 +82,9 @@ pub(super) struct Sender {
     /// By how much the peer shifts its windows.
     pub scale: u8,
     pub retries: u8,
+    /// Whether SYN has left more than once, or nobody knows when it left: which one is acknowledged
+    /// cannot be told (Karn's algorithm).
+    pub is_syn_ambiguous: bool,
     /// The window was reduced for marks (RFC 3168): once for all up to this number.
     pub marked_until: Option<Seq>,
     /// Whether FIN follows the data in `stream`, and whether it has left.
@@ -171,6 +174,8 @@ pub(super) struct Due {
 pub(super) struct Owner {
     pub ready: Ready,
     pub is_queued: bool,
+    /// Whether it stands among those who wait for memory.
+    pub is_starved: bool,
     /// The listener in whose backlog it is, or was.
     pub listener: Option<ListenerId>,
     /// Whether it stands in the listener's queue.
@@ -194,8 +199,10 @@ pub(super) struct Context<'a> {
     pub counters: &'a mut Counters,
 }
 
-/// What connections need only while data is on its way, kept for the next one.
+/// What connections need only while data is on its way, kept for the next one. The boxes are handed
+/// over as they are.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "a box that moves costs no copy and no allocation")]
 pub(super) struct Spare {
     scoreboards: Vec<Box<Scoreboard>>,
     reassemblies: Vec<Box<Reassembly>>,
