@@ -26,8 +26,10 @@ static __always_inline void belongs(struct __sk_buff *skb, struct edge *edge, st
 		LOSE(not_counted);
 		return;
 	}
+#ifndef BY_COOKIE
 	if (!known->learned)
 		known->address = (__u64)sk;
+#endif
 	it->is_connected = sk->dst_port != 0;
 	passes(known, edge, it);
 }
