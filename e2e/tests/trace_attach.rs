@@ -12,9 +12,10 @@ use std::{
 
 use portolan_e2e::{
     World,
-    traced::{Side, Traced, close, connect, mirrored, move_bytes, timeless},
+    traced::{Side, Traced, attach, close, connect, mirrored, move_bytes, timeless},
 };
 use portolan_flow::Totals;
+use portolan_trace::Attach;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 fn listen(address: &str) -> (TcpListener, SocketAddr) {
@@ -157,7 +158,12 @@ fn before_while_and_after_it_attaches() {
             let expected = passed_by(ended);
             assert_eq!((active, passive), (expected, mirrored(expected)), "round {round}");
 
-            let talked = talk.since(before[0], after[0]);
+            let mut talked = talk.since(before[0], after[0]);
+            if attach() == Some(Attach::Cgroup) {
+                // Nobody tells it the end of those from before, unless another tracer by the
+                // control group has asked for it: what they moved after the last reading is missing.
+                talked.least = 0;
+            }
             for (end, there, back) in both_ways(traced.tcp(lively_at)) {
                 assert_eq!((end.opened, end.closed, end.resets), (0, 4, 0), "{traced:?}");
                 talked.holds(end.bytes_sent, there, "sent");

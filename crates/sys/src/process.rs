@@ -34,14 +34,6 @@ pub fn read(pid: u32) -> Option<Facts> {
     Some(Facts { comm, cmdline, cgroup })
 }
 
-/// Whether a thread of the process has this name.
-#[must_use]
-pub fn has_thread(pid: u32, comm: &[u8]) -> bool {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let mut names = threads.filter_map(|thread| fs::read(thread.path().join("comm")).ok());
-    names.any(|name| name.strip_suffix(b"\n") == Some(comm))
-}
-
 /// From now on, the end of the thread that has started this process ends it too. One that ended
 /// before does not: that a pipe from it is at its end has to say so.
 ///

@@ -14,7 +14,7 @@
 
 struct caller {
 	__u64 cgroup;
-	char name[16]; /* of the thread: that of its process is not told */
+	char name[16]; /* of the thread: see read_caller() */
 	__u32 pid;
 	__u32 zero;
 };
@@ -33,11 +33,16 @@ static __always_inline void copy_name(char *into, const char *from)
 	((__u64 *)into)[1] = ((const __u64 *)from)[1];
 }
 
+/* The name is that of the thread; where it is not the first, whose name is that of the process, the
+ * last byte says so, which is always 0 in the kernel. */
 static __always_inline void read_caller(char *name, __u64 *cgroup, __u32 *pid)
 {
+	__u64 ids = bpf_get_current_pid_tgid();
+
 	*cgroup = bpf_get_current_cgroup_id();
-	*pid = bpf_get_current_pid_tgid() >> 32;
+	*pid = ids >> 32;
 	bpf_get_current_comm(name, 16);
+	name[15] = (__u32)ids != ids >> 32;
 }
 
 /* An attempt before this one may not have come as far as a SYN. */

@@ -64,7 +64,7 @@ fn holder(pid: u32, root: Option<&Path>) -> Option<Holder> {
     let length = facts.comm.len().min(15);
     comm[..length].copy_from_slice(&facts.comm[..length]);
     let cgroup = root.and_then(|root| group(&facts.cgroup, root)).unwrap_or(0);
-    Some(Holder { name: Name { comm, cgroup }, pid })
+    Some(Holder { name: Name { comm, cgroup, is_threads: false }, pid })
 }
 
 /// The inode number of the group in the unified hierarchy, which has the number 0 and no
