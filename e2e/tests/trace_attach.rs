@@ -1,7 +1,7 @@
 //! What was up before the tracer, what came up while it attached, and what came after.
 
 use std::{
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
@@ -221,5 +221,29 @@ fn a_handshake_that_was_under_way() {
         assert_eq!((active, passive), (expected, mirrored(expected)), "{traced:?}");
         assert!(!traced.processes(Side::Active, address).contains(&None), "{traced:?}");
         assert!(timeless(active).failed() == 0);
+    });
+}
+
+/// Nothing but a descriptor tells whose they are: bound and connected before, and one says nothing.
+#[test]
+fn datagrams_between_sockets_of_before() {
+    let world = World::new();
+    world.host.enter(|| {
+        let receiver = UdpSocket::bind("127.0.0.1:7433").expect("all is ours");
+        let address = receiver.local_addr().expect("it is bound");
+        let sender = UdpSocket::bind("127.0.0.1:0").expect("all is ours");
+        sender.connect(address).expect("it is there");
+        let mut traced = Traced::open();
+        for _ in 0..3 {
+            sender.send(&[7; 10]).expect("it is there");
+            receiver.recv(&mut [0; 20]).expect("it was sent");
+        }
+        traced.read();
+        for (side, datagrams) in [(Side::Active, (3, 0)), (Side::Passive, (0, 3))] {
+            let counted = traced.sum(side, |half| half.server == address).totals;
+            let counted = (counted.datagrams_sent, counted.datagrams_received);
+            assert_eq!(counted, datagrams, "{traced:?}");
+            assert!(!traced.processes(side, address).contains(&None), "{traced:?}");
+        }
     });
 }

@@ -8,16 +8,9 @@
 #define PORTOLAN_CALLER_H
 
 #include "connection.h"
-#include "datagram.h"
+#include "datagram_cgroup.h"
 #include "hooks.h"
 #include "listeners.h"
-
-struct caller {
-	__u64 cgroup;
-	char name[16]; /* of the thread: see read_caller() */
-	__u32 pid;
-	__u32 zero;
-};
 
 /* Who bound a socket that may listen. What is beyond is found by its descriptor. */
 struct {
@@ -26,12 +19,6 @@ struct {
 	__type(key, __u64);
 	__type(value, struct caller);
 } binders SEC(".maps");
-
-static __always_inline void copy_name(char *into, const char *from)
-{
-	((__u64 *)into)[0] = ((const __u64 *)from)[0];
-	((__u64 *)into)[1] = ((const __u64 *)from)[1];
-}
 
 /* The name is that of the thread; where it is not the first, whose name is that of the process, the
  * last byte says so, which is always 0 in the kernel. */

@@ -86,6 +86,16 @@ struct listener {
 _Static_assert(sizeof(struct listening) == 24, "src/listeners.rs");
 _Static_assert(sizeof(struct listener) == 32, "src/listeners.rs");
 
+/* Who was seen to use a socket. */
+struct caller {
+	__u64 cgroup;
+	char name[16]; /* see read_caller() of caller.h */
+	__u32 pid;
+	__u32 netns; /* the lower half of its cookie */
+};
+
+_Static_assert(sizeof(struct caller) == 32, "src/listed.rs");
+
 /* A socket as the kernel lists it (inet_diag, tcp_info). */
 struct listed {
 	__u64 cookie;

@@ -15,7 +15,7 @@ use portolan_sys::{clock, netns};
 use crate::{
     Error,
     edge::Side,
-    holders::{self, Holders},
+    holders::{self, Holder, Holders},
     listing::{LISTEN, Listing, Row},
     maps,
     object::{map, refused},
@@ -68,13 +68,34 @@ impl Listed {
         let hidden = self.look()?;
         self.holders = holders::find();
         self.hand_over(object, true)?;
+        self.own_datagrams(object)?;
         Ok(hidden)
     }
 
     /// Hands over who holds what, of which nobody knows it.
     pub fn own(&mut self, object: &Object) -> Result<(), Error> {
         self.holders = holders::find();
-        self.hand_over_all(object, false, true)
+        self.hand_over_all(object, false, true)?;
+        self.own_datagrams(object)
+    }
+
+    /// Hands over who holds which UDP socket: one that does nothing but receive is seen by none of
+    /// the programs that see processes.
+    fn own_datagrams(&mut self, object: &Object) -> Result<(), Error> {
+        let Self { spaces, holders, .. } = self;
+        let known = map(object, "datagram_holders");
+        for space in spaces.values_mut() {
+            let mut rows = Vec::new();
+            // Where it cannot be listed, nobody has a name yet.
+            let _ = space.listing.udp(&mut |row| rows.push(row));
+            for row in rows.into_iter().filter(|row| row.cookie != 0) {
+                let value = caller(holders.get(&row.inode), space.number);
+                let written = known.update(&row.cookie.to_ne_bytes(), &value, MapFlags::ANY);
+                written
+                    .map_err(|error| refused("write the map datagram_holders".to_owned(), error))?;
+            }
+        }
+        Ok(())
     }
 
     /// Hands over what moved.
@@ -147,7 +168,7 @@ impl Listed {
         for space in spaces.values_mut() {
             let taken = clock::monotonic();
             let mut rows = Vec::new();
-            is_torn |= space.listing.each(with_listeners, &mut |row| rows.push(row)).is_err();
+            is_torn |= space.listing.tcp(with_listeners, &mut |row| rows.push(row)).is_err();
             let listeners = rows.iter().filter(|row| row.state == LISTEN).map(|row| row.local);
             let listeners = listeners.collect();
             let context = Context { listeners, holders, ephemeral: *ephemeral, is_first };
@@ -161,6 +182,15 @@ impl Listed {
         }
         maps::run(object, "list", [0, u32::from(is_torn)]).map(|_| ())
     }
+}
+
+/// `struct caller` of bpf/edge.h.
+fn caller(holder: Option<&Holder>, netns: u32) -> Vec<u8> {
+    let mut bytes = holder.map_or(0, |holder| holder.name.cgroup).to_ne_bytes().to_vec();
+    bytes.extend(holder.map_or([0; 16], |holder| holder.name.comm));
+    bytes.extend(holder.map_or(0, |holder| holder.pid).to_ne_bytes());
+    bytes.extend(netns.to_ne_bytes());
+    bytes
 }
 
 fn open(path: Option<&Path>) -> io::Result<Space> {

@@ -1,4 +1,4 @@
-//! The TCP sockets of a network namespace, as the kernel lists them (sock_diag(7)).
+//! The sockets of a network namespace, as the kernel lists them (sock_diag(7)).
 //!
 //! ```text
 //! nlmsghdr       length:4 type:2 flags:2 sequence:4 pid:4
@@ -23,17 +23,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 
 const HEADER_BYTES: usize = 16;
-/// `struct inet_diag_req`: the first version, for which the kernel goes through its table once,
+/// `struct inet_diag_req`: the first version, for which the kernel goes through TCP's table once,
 /// whatever the families.
-const REQUEST_BYTES: usize = 60;
+const FIRST_REQUEST_BYTES: usize = 60;
+/// `struct inet_diag_req_v2`.
+const REQUEST_BYTES: usize = 56;
 const ROW_BYTES: usize = 72;
 
 const TCPDIAG_GETSOCK: u16 = 18;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST_AND_DUMP: u16 = 0x301;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const INET_DIAG_INFO: u16 = 2;
 const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+const IPPROTO_UDP: u8 = 17;
 
 /// States of include/net/tcp_states.h by number; those that move bytes, and LISTEN.
 pub const LISTEN: u8 = 10;
@@ -83,28 +88,44 @@ impl Listing {
     }
 
     /// Every connection, and every listener if asked for.
-    pub fn each(&mut self, with_listeners: bool, row: &mut dyn FnMut(Row)) -> io::Result<()> {
-        self.sequence = self.sequence.wrapping_add(1);
+    pub fn tcp(&mut self, with_listeners: bool, each: &mut dyn FnMut(Row)) -> io::Result<()> {
         let states = CONNECTED | u32::from(with_listeners) << LISTEN;
-        self.socket.send(&request(states, self.sequence))?;
+        let mut request = request(TCPDIAG_GETSOCK, FIRST_REQUEST_BYTES);
+        request[19] = 1 << (INET_DIAG_INFO - 1);
+        request[68..72].copy_from_slice(&states.to_ne_bytes());
+        self.list(request, each)
+    }
+
+    /// Every UDP socket, whose rows have no numbers.
+    pub fn udp(&mut self, each: &mut dyn FnMut(Row)) -> io::Result<()> {
+        for family in [AF_INET, AF_INET6] {
+            let mut request = request(SOCK_DIAG_BY_FAMILY, REQUEST_BYTES);
+            request[16..18].copy_from_slice(&[family, IPPROTO_UDP]);
+            request[20..24].fill(0xff);
+            self.list(request, each)?;
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, mut request: Vec<u8>, each: &mut dyn FnMut(Row)) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        request[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
+        self.socket.send(&request)?;
         loop {
             let length = self.socket.receive(&mut self.buffer)?;
-            if take(&self.buffer[..length], self.sequence, row)? {
+            if take(&self.buffer[..length], self.sequence, each)? {
                 return Ok(());
             }
         }
     }
 }
 
-fn request(states: u32, sequence: u32) -> Vec<u8> {
-    let mut bytes = vec![0; HEADER_BYTES + REQUEST_BYTES];
+fn request(kind: u16, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER_BYTES + length];
     let length = u32::try_from(bytes.len()).unwrap_or(0);
     bytes[0..4].copy_from_slice(&length.to_ne_bytes());
-    bytes[4..6].copy_from_slice(&TCPDIAG_GETSOCK.to_ne_bytes());
+    bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
     bytes[6..8].copy_from_slice(&NLM_F_REQUEST_AND_DUMP.to_ne_bytes());
-    bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
-    bytes[19] = 1 << (INET_DIAG_INFO - 1);
-    bytes[68..72].copy_from_slice(&states.to_ne_bytes());
     bytes
 }
 
@@ -124,7 +145,9 @@ fn take(datagram: &[u8], sequence: u32, each: &mut dyn FnMut(Row)) -> io::Result
         let payload = &message[HEADER_BYTES..];
         let number = || word(payload, 0).map_or(0, u32::cast_signed);
         match half(message, 4) {
-            Some(TCPDIAG_GETSOCK) => row(payload).into_iter().for_each(&mut *each),
+            Some(TCPDIAG_GETSOCK | SOCK_DIAG_BY_FAMILY) => {
+                row(payload).into_iter().for_each(&mut *each)
+            }
             Some(NLMSG_DONE) if number() >= 0 => return Ok(true),
             Some(NLMSG_DONE | NLMSG_ERROR) if number() < 0 => {
                 return Err(io::Error::from_raw_os_error(number().saturating_neg()));

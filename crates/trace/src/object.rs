@@ -264,3 +264,6 @@ pub fn refused(what: String, error: libbpf_rs::Error) -> Error {
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
