@@ -15,7 +15,7 @@ struct edge {
 	__be32 local[4];
 	__be32 remote[4];
 	char name[16]; /* of the process (comm of its first thread); empty: not known */
-	__u32 netns;   /* inode number of the network namespace; of its cookie the lower half (BY_COOKIE) */
+	__u32 netns;   /* inode number of the network namespace; BY_COOKIE: see struct listed */
 	__u16 port;    /* the listening port */
 	__u16 other;   /* the ephemeral one, where that is kept; else 0 */
 	__u8 side;

@@ -13,10 +13,10 @@
 //! `datagrams.rs`, `object.rs`, `maps.rs`, `existing.rs`, `listing.rs`, `holders.rs`, `listed.rs`,
 //! `finder.rs`, `namespaces.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of the
 //! programs:
-//! `bpf/edge.h`, `bpf/count.h`, `bpf/connection.h`, `bpf/socket.h`, `bpf/listen.h`,
-//! `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/datagram_entry.h`,
-//! `bpf/datagram_cgroup.h`, `bpf/walk.h`, `bpf/existing.h`; and for kernels that do not describe their
-//! types: `bpf/hooks.h`, `bpf/caller.h`, `bpf/sockops.h`, `bpf/listed.h`.
+//! `bpf/edge.h`, `bpf/count.h`, `bpf/connection.h`, `bpf/socket.h`, `bpf/listeners.h`,
+//! `bpf/listen.h`, `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/datagram_entry.h`,
+//! `bpf/datagram_cgroup.h`, `bpf/walk.h`, `bpf/existing.h`; and for kernels that do not describe
+//! their types: `bpf/hooks.h`, `bpf/caller.h`, `bpf/sockops.h`, `bpf/listed.h`.
 
 #![forbid(unsafe_code)]
 

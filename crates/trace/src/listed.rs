@@ -47,6 +47,8 @@ pub struct Listed {
 struct Space {
     listing: Listing,
     number: u32,
+    /// It had sockets when it was last listed, which keep it alive where no process is in it.
+    is_used: bool,
 }
 
 impl Listed {
@@ -129,7 +131,8 @@ impl Listed {
             netns::current().map_err(Error::system("find the network namespace", "/proc"))?;
         let found: HashMap<u64, _> =
             listing.namespaces.into_iter().map(|it| (it.inode, it.path)).collect();
-        self.spaces.retain(|inode, _| *inode == here || found.contains_key(inode));
+        self.spaces
+            .retain(|inode, space| *inode == here || space.is_used || found.contains_key(inode));
         if !self.spaces.contains_key(&here) {
             let opened = open(None).map_err(Error::system("list sockets", "sock_diag"))?;
             self.add(here, opened);
@@ -169,6 +172,7 @@ impl Listed {
             let taken = clock::monotonic();
             let mut rows = Vec::new();
             is_torn |= space.listing.tcp(with_listeners, &mut |row| rows.push(row)).is_err();
+            space.is_used = !rows.is_empty();
             let listeners = rows.iter().filter(|row| row.state == LISTEN).map(|row| row.local);
             let listeners = listeners.collect();
             let context = Context { listeners, holders, ephemeral: *ephemeral, is_first };
@@ -199,7 +203,7 @@ fn open(path: Option<&Path>) -> io::Result<Space> {
         Some(path) => netns::run_in(path, Listing::open).and_then(|opened| opened),
     }?;
     let number = listing.namespace()?;
-    Ok(Space { listing, number })
+    Ok(Space { listing, number, is_used: false })
 }
 
 fn give(object: &Object, values: &[u8], is_torn: bool) -> Result<(), Error> {

@@ -106,9 +106,10 @@ impl fmt::Display for Attach {
     }
 }
 
-/// Where in the kernel UDP is seen; wherever TCP is, but [`Attach::udp`]. Breakpoints are not among it: their programs
-/// cannot keep anything with a socket, and are not run while another one's is, of whatever kind
-/// (`bpf_prog_active` of kernel/trace/bpf_trace.c), which kernels before 6.7 do not even count.
+/// Where in the kernel UDP is seen, wherever TCP is but as [`Attach::udp`] has it. Breakpoints are
+/// not among it: their programs cannot keep anything with a socket, and are not run while another
+/// one's is, of whatever kind (`bpf_prog_active` of kernel/trace/bpf_trace.c), which kernels before
+/// 6.7 do not even count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UdpAttach {
     /// The entries of functions that no segment of a TCP connection passes, through trampolines.

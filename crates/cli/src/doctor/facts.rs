@@ -57,7 +57,8 @@ fn lockdown() -> Finding {
             "lockdown",
             Status::Limited,
             format!(
-                "{mode}: the kernel may refuse kprobes and fentry; trace attaches to tracepoints, or to the root control group"
+                "{mode}: the kernel may refuse kprobes and fentry; trace attaches to tracepoints, \
+                 or to the root control group"
             ),
         ),
         None => fact("lockdown", Status::Ok, "the kernel does not say, or has none"),
