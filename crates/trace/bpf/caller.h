@@ -12,14 +12,6 @@
 #include "hooks.h"
 #include "listeners.h"
 
-/* Who bound a socket that may listen. What is beyond is found by its descriptor. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct caller);
-} binders SEC(".maps");
-
 /* The name is that of the thread; where it is not the first, whose name is that of the process, the
  * last byte says so, which is always 0 in the kernel. */
 static __always_inline void read_caller(char *name, __u64 *cgroup, __u32 *pid)
@@ -32,7 +24,8 @@ static __always_inline void read_caller(char *name, __u64 *cgroup, __u32 *pid)
 	name[15] = (__u32)ids != ids >> 32;
 }
 
-/* An attempt before this one may not have come as far as a SYN. */
+/* connect() and bind(), of which neither may have come any further: a record that stays as it is,
+ * the walk drops. */
 static __always_inline void asks(struct bpf_sock_addr *ctx)
 {
 	__u64 cookie = bpf_get_socket_cookie(ctx);
@@ -40,19 +33,12 @@ static __always_inline void asks(struct bpf_sock_addr *ctx)
 
 	if (!known)
 		known = begin(cookie);
+	else if (known->phase != ASKED)
+		return;
 	if (!known)
 		return;
 	known->phase = ASKED;
 	read_caller(known->name, &known->cgroup, &known->pid);
-}
-
-static __always_inline void binds(struct bpf_sock_addr *ctx)
-{
-	__u64 cookie = bpf_get_socket_cookie(ctx);
-	struct caller caller = {};
-
-	read_caller(caller.name, &caller.cgroup, &caller.pid);
-	bpf_map_update_elem(&binders, &cookie, &caller, 0);
 }
 
 /* Of a UDP socket, whatever it does first. */
@@ -98,7 +84,7 @@ int connects_v6(struct bpf_sock_addr *ctx)
 static __always_inline int is_to_bind(struct bpf_sock_addr *ctx)
 {
 	if (ctx->protocol == IPPROTO_TCP)
-		binds(ctx);
+		asks(ctx);
 	else if (ctx->protocol == IPPROTO_UDP)
 		uses(ctx, 1);
 	return 1;

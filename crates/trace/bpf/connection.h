@@ -45,7 +45,7 @@ struct connection {
 };
 
 /* What was seen of it last. CROSSING: both ends connect to each other (RFC 9293, 3.5). ASKED and
- * EXPIRED are sockops.h's: connect() was called, and it has waited long enough. */
+ * EXPIRED are sockops.h's: connect() or bind() was called, and it has waited long enough. */
 enum phase { NOTHING, CONNECTING, CROSSING, UP, ASKED, EXPIRED };
 
 _Static_assert(sizeof(struct connection) == 128, "two cache lines");

@@ -152,8 +152,8 @@ static long take_listed(__u32 at, void *unused)
 	return 0;
 }
 
-/* Of one that was up before nobody tells the end; and a socket that was asked to connect may have
- * been refused that before any SYN. */
+/* Of one that was up before nobody tells the end; and a socket that was asked to connect, or bound,
+ * may never do. */
 static __noinline int end_unheard(struct connection *known)
 {
 	struct totals more = { .closed = 1 };

@@ -209,20 +209,22 @@ static __noinline int over_unknown(struct bpf_sock_ops *ctx)
 static __noinline int listens(struct bpf_sock_ops *ctx, __u64 cookie)
 {
 	struct listening at = { .transport = IPPROTO_TCP };
+	struct connection *caller = find(cookie);
 	struct listener *listener;
-	struct caller *caller;
 	__be32 none[4];
 
 	read_addresses(at.address, none, ctx);
 	at.netns = bpf_get_netns_cookie(ctx);
 	at.port = ctx->local_port;
 	listener = begin_to_listen(&at, cookie);
-	caller = bpf_map_lookup_elem(&binders, &cookie);
 	if (listener && caller && !listener->name[0]) {
 		copy_name(listener->name, caller->name);
 		listener->cgroup = caller->cgroup;
 		listener->pid = caller->pid;
 	}
+	/* It is no connection. */
+	if (caller)
+		forget(caller, cookie);
 	ask_for(ctx, BPF_SOCK_OPS_STATE_CB_FLAG, 0);
 	return 0;
 }
