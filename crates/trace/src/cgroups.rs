@@ -40,11 +40,11 @@ pub fn is_whole(root: &Path) -> bool {
 pub fn attach(object: &Object, names: &[&str]) -> Result<Vec<Link>, Error> {
     let what = "find the unified hierarchy of control groups";
     let place = "/proc/mounts";
-    let not_found = || io::Error::new(io::ErrorKind::NotFound, "no cgroup2 is mounted");
+    let not_found = || io::Error::new(io::ErrorKind::NotFound, "no cgroup2 is mounted: mount it");
     let root = root().ok_or_else(|| Error::system(what, place)(not_found()))?;
     // The root of a control group's namespace looks like one, and is not above all sockets.
     if !is_whole(&root) {
-        let hidden = "only a part of it is visible: this runs in a container";
+        let hidden = "only a part of it is visible: run it outside of the container";
         let refused = io::Error::new(io::ErrorKind::NotFound, hidden);
         return Err(Error::system(what, root.display().to_string())(refused));
     }
