@@ -110,7 +110,7 @@ impl Tcp {
             wheel: Wheel::new(now),
             pool: Pool::new(config.blocks_max),
             spare: Spare::default(),
-            replies: Replies::new(),
+            replies: Replies::new(keys),
             senders: VecDeque::new(),
             tellers: VecDeque::new(),
             starved: Starved::new(),
