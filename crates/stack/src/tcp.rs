@@ -45,7 +45,7 @@ mod window;
 pub use config::{Config, Ecn as EcnUse, Keepalive};
 pub use connection::State;
 pub use counters::Counters;
-pub use error::{Error, Reason};
+pub use error::{Error, Reason, Trouble};
 pub use event::{ConnectionId, Event, ListenerId, Ready};
 pub use flow::Flow;
 pub use icmp::{ErrorKind, IcmpError};
@@ -187,7 +187,7 @@ impl Tcp {
     }
 
     fn transmit_reply(&mut self, buffer: &mut [u8]) -> Option<Outgoing> {
-        let outgoing = self.replies.poll_transmit(buffer, self.config.checksum_offload)?;
+        let outgoing = self.replies.poll_transmit(buffer, &self.config)?;
         self.counters.segments_sent += 1;
         Some(outgoing)
     }
