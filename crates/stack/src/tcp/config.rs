@@ -52,6 +52,11 @@ pub struct Config {
     pub ecn: Ecn,
     /// The ports that outgoing connections come from.
     pub ports: RangeInclusive<u16>,
+    /// The Differentiated Services codepoint of segments, 0 to 63 (RFC 9293, MUST-48). Can be
+    /// changed by connection.
+    pub diffserv: u8,
+    /// How many routers a segment may pass: the TTL (RFC 9293, MUST-49).
+    pub hop_limit: u8,
     /// Whether the device completes checksums.
     pub checksum_offload: bool,
     /// How many bytes of payload the device takes at once to split them into segments; 0 if it
@@ -110,6 +115,8 @@ impl Default for Config {
             window_scaling: true,
             ecn: Ecn::Passive,
             ports: 32_768..=60_999,
+            diffserv: 0,
+            hop_limit: 64,
             checksum_offload: false,
             segment_bytes_max: 0,
         }

@@ -62,6 +62,8 @@ impl Connection {
             source,
             destination,
             ecn: if is_marked { Ecn::Capable0 } else { Ecn::NotCapable },
+            diffserv: self.owner.diffserv,
+            hop_limit: context.config.hop_limit,
             len,
             header_len,
             segment_payload: (plan.len > segment).then(|| u16::try_from(segment).ok()).flatten(),

@@ -146,7 +146,7 @@ impl Hand {
     /// The numbers of both ends wrap within the first bytes.
     pub fn before_wrap(config: Config) -> Self {
         let mut hand = Self::new(config.clone());
-        let iss = super::isn::isn(&Keys::new([7; 32]).isn, &hand.flow, hand.now);
+        let iss = isn::isn(&Keys::new([7; 32]).isn, &hand.flow, hand.now);
         let ticks = Seq(u32::MAX - 1).distance(iss);
         hand = Self::at(config, hand.now + Duration::from_micros(u64::from(ticks) * 4));
         hand.irs = Seq(u32::MAX - 2);
