@@ -51,4 +51,4 @@ impl Tcp {
 pub(super) type Starved = VecDeque<u32>;
 
 /// The congestion window of a fast path may be more; but it is something to go on with.
-const SEND_UNDER_PRESSURE: u32 = 16_384;
+const SEND_UNDER_PRESSURE: u32 = 8_192;
