@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod doctor;
+mod host;
 mod listing;
 mod load;
 mod map;
@@ -34,6 +35,7 @@ enum Command {
     Sockets(sockets::SocketsArgs),
     Probe(probe::ProbeArgs),
     Load(load::LoadArgs),
+    Host(Box<host::HostArgs>),
     Doctor(doctor::DoctorArgs),
     Bench(bench::BenchArgs),
 }
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Sockets(args) => sockets::run(args),
         Command::Probe(args) => probe::run(args),
         Command::Load(args) => load::run(args),
+        Command::Host(args) => host::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
     };

@@ -41,7 +41,18 @@ impl Pool {
     /// Whether less than a quarter of the blocks is left.
     #[must_use]
     pub const fn is_short(&self) -> bool {
-        self.in_use() > self.limit() / 4 * 3
+        self.in_use() > self.ordinary()
+    }
+
+    /// How many blocks are left without the last quarter. That is for what arrives: two ends that
+    /// have filled all their memory with what they want to send would wait for each other for ever.
+    #[must_use]
+    pub const fn left_for_writers(&self) -> usize {
+        self.ordinary().saturating_sub(self.in_use())
+    }
+
+    const fn ordinary(&self) -> usize {
+        self.limit() - self.limit().div_ceil(4)
     }
 
     /// A block with any content; none when the limit is reached.

@@ -45,7 +45,7 @@ mod window;
 pub use config::{Config, Ecn as EcnUse, Keepalive};
 pub use connection::State;
 pub use counters::Counters;
-pub use error::{Error, Reason};
+pub use error::{Error, Reason, Trouble};
 pub use event::{ConnectionId, Event, ListenerId, Ready};
 pub use flow::Flow;
 pub use icmp::{ErrorKind, IcmpError};
@@ -115,7 +115,7 @@ impl Tcp {
             tellers: VecDeque::new(),
             starved: Starved::new(),
             reopened: None,
-            keys: keys.clone(),
+            keys: *keys,
             config,
         }
     }
@@ -187,7 +187,7 @@ impl Tcp {
     }
 
     fn transmit_reply(&mut self, buffer: &mut [u8]) -> Option<Outgoing> {
-        let outgoing = self.replies.poll_transmit(buffer, self.config.checksum_offload)?;
+        let outgoing = self.replies.poll_transmit(buffer, &self.config)?;
         self.counters.segments_sent += 1;
         Some(outgoing)
     }
@@ -259,7 +259,7 @@ impl Tcp {
     /// How many timers run.
     #[must_use]
     pub fn timers(&self) -> usize {
-        self.wheel.len() as usize
+        self.wheel.len()
     }
 
     fn handle_known(
@@ -269,7 +269,7 @@ impl Tcp {
         now: Instant,
         deliver: &mut dyn FnMut(ConnectionId, &[u8]) -> usize,
     ) {
-        if self.answers_itself(index, &segment) {
+        if self.answers_itself(index, &segment, now) {
             return;
         }
         let generation = self.connections.generation(index).unwrap_or_default();

@@ -5,7 +5,7 @@ use alloc::{boxed::Box, vec::Vec};
 use portolan_wire::Seq;
 
 use super::{
-    Config, Counters, Flow, Reason,
+    Config, Counters, Flow, Reason, Trouble,
     challenge::Challenges,
     congestion::Congestion,
     event::{ListenerId, Ready},
@@ -82,6 +82,9 @@ pub(super) struct Sender {
     /// By how much the peer shifts its windows.
     pub scale: u8,
     pub retries: u8,
+    /// Whether SYN has left more than once, or nobody knows when it left: which one is acknowledged
+    /// cannot be told (Karn's algorithm).
+    pub is_syn_ambiguous: bool,
     /// The window was reduced for marks (RFC 3168): once for all up to this number.
     pub marked_until: Option<Seq>,
     /// Whether FIN follows the data in `stream`, and whether it has left.
@@ -185,6 +188,11 @@ pub(super) struct Owner {
     pub keepalive: bool,
     pub keepalives_sent: u8,
     pub reason: Option<Reason>,
+    pub trouble: Option<Trouble>,
+    /// Its own R2 in seconds; 0: that of the configuration.
+    pub user_timeout_s: u32,
+    /// The Differentiated Services codepoint of what leaves.
+    pub diffserv: u8,
 }
 
 /// What is needed beside a connection to move it on.
@@ -196,8 +204,10 @@ pub(super) struct Context<'a> {
     pub counters: &'a mut Counters,
 }
 
-/// What connections need only while data is on its way, kept for the next one.
+/// What connections need only while data is on its way, kept for the next one. The boxes are handed
+/// over as they are.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "a box that moves costs no copy and no allocation")]
 pub(super) struct Spare {
     scoreboards: Vec<Box<Scoreboard>>,
     reassemblies: Vec<Box<Reassembly>>,
@@ -271,6 +281,12 @@ impl Connection {
         }
         self.owner.reason = Some(reason);
         self.end(context);
+    }
+
+    /// Tells the program of what may pass.
+    pub fn trouble(&mut self, trouble: Trouble) {
+        self.owner.trouble = Some(trouble);
+        self.owner.ready |= Ready::TROUBLED;
     }
 
     /// Ends the connection.

@@ -70,6 +70,7 @@ impl Connection {
                 wl2: Seq(0),
                 scale: 0,
                 retries: 0,
+                is_syn_ambiguous: false,
                 marked_until: None,
                 finished: false,
                 fin_sent: false,
@@ -110,6 +111,7 @@ impl Connection {
             owner: Owner {
                 nodelay: config.nodelay,
                 keepalive: config.keepalive.is_some(),
+                diffserv: config.diffserv,
                 ..Owner::default()
             },
         }
@@ -159,6 +161,7 @@ impl Connection {
     pub(super) fn establish(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         self.state = State::Established;
         self.sender.retries = 0;
+        self.owner.trouble = None;
         self.sender.small_end = self.sender.una;
         // The window of SYN is not shifted, all others are.
         let shift = if segment.has(Flags::SYN) { 0 } else { self.sender.scale };
@@ -173,10 +176,12 @@ impl Connection {
         if self.sender.last_sent == Instant::NEVER {
             return;
         }
-        if self.sender.retries == 0 {
+        if !self.sender.is_syn_ambiguous {
             self.sender.rtt.sample(context.now.since(self.sender.last_sent), 1, context.now);
         } else {
             self.sample_by_timestamp(segment, context);
+        }
+        if self.sender.retries > 0 {
             // RFC 6298, section 5, (5.7); RFC 6928, section 2: a lost SYN is a sign of congestion.
             self.sender.rtt.after_syn_loss();
             self.sender.congestion.on_syn_loss();

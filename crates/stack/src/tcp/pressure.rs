@@ -29,7 +29,7 @@ impl Tcp {
         if self.starved.is_empty() {
             return;
         }
-        let mut free = self.pool.limit().saturating_sub(self.pool.in_use());
+        let mut free = self.pool.left_for_writers();
         while free > 0
             && let Some(index) = self.starved.pop_front()
         {

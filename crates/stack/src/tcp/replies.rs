@@ -8,7 +8,7 @@ use portolan_wire::{
 };
 
 use super::{
-    Flow,
+    Config, Flow,
     segment::{Ecn, Outgoing, Segment},
 };
 use crate::random::{Keys, Random};
@@ -60,12 +60,12 @@ impl Replies {
     }
 
     /// Writes the first one at the front of the buffer.
-    pub fn poll_transmit(&mut self, buffer: &mut [u8], is_offloaded: bool) -> Option<Outgoing> {
+    pub fn poll_transmit(&mut self, buffer: &mut [u8], config: &Config) -> Option<Outgoing> {
         let Reply { flow, repr } = self.waiting.front()?;
         let len = repr.header_len();
         let buffer = buffer.get_mut(..len)?;
         let (source, destination) = (flow.local, flow.remote);
-        let written = if is_offloaded {
+        let written = if config.checksum_offload {
             repr.emit_partial(buffer, source, destination)
         } else {
             repr.emit(buffer, source, destination)
@@ -77,6 +77,8 @@ impl Replies {
             source,
             destination,
             ecn: Ecn::NotCapable,
+            diffserv: config.diffserv,
+            hop_limit: config.hop_limit,
             len,
             header_len: len,
             segment_payload: None,

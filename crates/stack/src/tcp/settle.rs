@@ -121,12 +121,13 @@ impl Tcp {
             }
         }
         let Some(connection) = self.connections.get(index) else { return };
-        let flow = connection.flow;
+        let (flow, owes_ack) = (connection.flow, connection.due.ack);
         let late = self.time_waits.insert(connection, now);
         self.take_out(&flow, index);
         let Self { table, connections, time_waits, .. } = self;
         table.insert(&flow, late | TIME_WAIT, |index| *flow_at(connections, time_waits, index));
-        if let Some(reply) = self.time_waits.acknowledgment(late, now) {
+        // Nothing of the connection is left that could send it.
+        if let Some(reply) = self.time_waits.acknowledgment(late, now).filter(|_| owes_ack) {
             self.reply(reply);
         }
         let (mut context, connections) = self.context(now);
@@ -167,23 +168,35 @@ impl Tcp {
     /// Segments that get an answer without the connection: an ACK of what was never sent, in the
     /// states before the connection is open (RFC 9293, sections 3.10.7.3, first, and 3.10.7.4,
     /// fifth), and the end of a handshake for which the listener has no room.
-    pub(super) fn answers_itself(&mut self, index: u32, segment: &Segment<'_>) -> bool {
+    pub(super) fn answers_itself(
+        &mut self,
+        index: u32,
+        segment: &Segment<'_>,
+        now: Instant,
+    ) -> bool {
         let Some(connection) = self.connections.get(index) else { return true };
         let is_handshake = matches!(connection.state, State::SynSent | State::SynReceived);
         if !is_handshake || !segment.has(Flags::ACK) {
             return false;
         }
+        // RFC 9293, section 3.10.7.4: first the number, second RST, fifth the acknowledgment.
+        let is_reset = segment.has(Flags::RST);
+        if connection.state == State::SynReceived
+            && (is_reset || !connection.is_acceptable(segment, now))
+        {
+            return false;
+        }
         let sender = &connection.sender;
         let (acknowledgment, flow) = (segment.acknowledgment, connection.flow);
         if acknowledgment.at_or_before(sender.una) || acknowledgment.after(sender.nxt) {
-            if !segment.has(Flags::RST) {
+            if !is_reset {
                 self.reply(Reply::reset_for(flow, segment));
             }
             return true;
         }
         let Some(id) = connection.owner.listener else { return false };
         let is_full = self.listeners.get_mut(id).is_ok_and(|listener| !listener.can_accept());
-        if is_full && !segment.has(Flags::RST) && !segment.has(Flags::SYN) {
+        if is_full && !segment.has(Flags::SYN) {
             self.counters.accept_queue_full += 1;
             return true;
         }

@@ -6,10 +6,12 @@ use core::{
 };
 
 use super::{
-    ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp,
+    ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp, Trouble,
     connection::Connection, settle::flow_at,
 };
-use crate::Instant;
+use crate::{Instant, buffer::BLOCK_BYTES};
+
+mod settings;
 
 /// How a connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,10 +22,15 @@ pub struct Info {
     pub state: State,
     /// Why it ended, where that was before its time.
     pub reason: Option<Reason>,
+    /// What is wrong at present, and may pass.
+    pub trouble: Option<Trouble>,
     /// Bytes that were written and are not acknowledged.
     pub unacknowledged: u32,
     /// Bytes that were received and not read.
     pub unread: u32,
+    /// How many bytes are to be read until the end of what the peer has marked as urgent; none if
+    /// nothing is (RFC 9293, MUST-33). Not all of them need have arrived.
+    pub urgent: Option<u32>,
     /// The congestion window in bytes.
     pub congestion_window: u32,
     /// The window that the peer offers, in bytes.
@@ -185,10 +192,12 @@ impl Tcp {
                 return Err(Error::Finished);
             }
             let room = room.saturating_sub(sender.stream.len()) as usize;
-            let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+            let wanted = room.min(bytes.len());
+            let fits = wanted.min(context.pool.left_for_writers() * BLOCK_BYTES);
+            let fits = bytes.get(..fits).unwrap_or_default();
             let written = sender.stream.push(context.pool, context.spare, fits);
             sender.is_waited_for = written < bytes.len();
-            let is_starved = written < fits.len() && sender.stream.is_empty();
+            let is_starved = written < wanted && sender.stream.is_empty();
             connection.arm_if_waiting(context);
             Ok((written, is_starved))
         })??;
@@ -263,6 +272,7 @@ impl Tcp {
             let stream = &mut connection.receiver.stream;
             let count = u32::try_from(count).unwrap_or(u32::MAX).min(stream.len());
             stream.consume(context.pool, context.spare, count);
+            connection.receiver.forget_urgent();
             if connection.state.receives() && connection.receiver.has_much_more(context) {
                 connection.due.ack = true;
             }
@@ -315,27 +325,6 @@ impl Tcp {
         Ok(())
     }
 
-    /// Whether small segments leave at once, although earlier data is not acknowledged.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchHandle`].
-    pub fn set_nodelay(&mut self, id: ConnectionId, on: bool, now: Instant) -> Result<(), Error> {
-        self.with(id, now, |connection, _| connection.owner.nodelay = on)
-    }
-
-    /// Whether the connection is probed while it is idle, as the configuration says how.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchHandle`].
-    pub fn set_keepalive(&mut self, id: ConnectionId, on: bool, now: Instant) -> Result<(), Error> {
-        self.with(id, now, |connection, context| {
-            connection.owner.keepalive = on;
-            connection.start_idle_if_open(context);
-        })
-    }
-
     /// How the connection stands.
     ///
     /// # Errors
@@ -348,8 +337,10 @@ impl Tcp {
             flow: connection.flow,
             state: connection.state,
             reason: connection.owner.reason,
+            trouble: connection.owner.trouble,
             unacknowledged: sender.stream.len(),
             unread: connection.receiver.stream.len(),
+            urgent: connection.receiver.urgent_ahead(),
             congestion_window: sender.congestion.window(),
             window: sender.window,
             segment_len: connection.payload_max(usize::MAX),

@@ -2,18 +2,34 @@
 
 use portolan_wire::tcp::Flags;
 
-use crate::tcp::{
-    connection::{Connection, Context, State},
-    segment::Segment,
+use crate::{
+    Instant,
+    tcp::{
+        connection::{Connection, Context, State},
+        segment::Segment,
+    },
 };
 
 impl Connection {
+    /// Whether [`accept`](Self::accept) will take the segment.
+    pub(in crate::tcp) fn is_acceptable(&self, segment: &Segment<'_>, now: Instant) -> bool {
+        let segment = self.without_crossed_syn(*segment);
+        let has_right_time =
+            !self.lacks_timestamp(&segment) && !self.is_timestamp_old(&segment, now);
+        has_right_time && self.is_in_window(&segment)
+    }
+
     /// The segment, cut to the window; or none, after the answer that it deserves.
     pub(super) fn accept<'a>(
         &mut self,
         segment: Segment<'a>,
         context: &mut Context<'_>,
     ) -> Option<Segment<'a>> {
+        if self.lacks_timestamp(&segment) {
+            // RFC 7323, section 3.2: in silence.
+            context.counters.timestamp_old += 1;
+            return None;
+        }
         if self.is_timestamp_old(&segment, context.now) {
             context.counters.timestamp_old += 1;
             self.refuse(&segment, context);

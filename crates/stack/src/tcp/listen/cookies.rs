@@ -108,6 +108,7 @@ impl Tcp {
         // Nobody knows when it left, so that it measures no round trip.
         connection.sender.last_sent = Instant::NEVER;
         connection.sender.nxt = ours + 1;
+        connection.sender.is_syn_ambiguous = true;
         self.listeners.get_mut(id).ok()?.half_open += 1;
         Some(self.insert(connection).index)
     }

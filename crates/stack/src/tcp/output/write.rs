@@ -26,8 +26,12 @@ impl Connection {
         buffer: &mut [u8],
         context: &mut Context<'_>,
     ) -> Option<Outgoing> {
+        // Before the options are written, which forget the duplicate that they have told.
+        let segment = self.payload_max(usize::MAX);
         let options = self.options(context.now);
-        let is_new_data = plan.len > 0 && !plan.is_again;
+        // RFC 3168, sections 6.1.5 and 6.1.6: neither what is sent again, nor pure ACKs, nor probes
+        // of a closed window are marked.
+        let is_new_data = plan.len > 0 && !plan.is_again && self.sender.window > 0;
         let repr = Repr {
             source_port: self.flow.local_port,
             destination_port: self.flow.remote_port,
@@ -53,14 +57,14 @@ impl Connection {
             repr.emit(buffer, source, destination)
         };
         written.ok()?;
-        let segment = self.payload_max(usize::MAX);
         self.note_sent(&plan, segment, context);
-        // RFC 3168, section 6.1.5: neither what is sent again, nor pure ACKs, are marked.
         let is_marked = self.agreed.ecn && is_new_data;
         Some(Outgoing {
             source,
             destination,
             ecn: if is_marked { Ecn::Capable0 } else { Ecn::NotCapable },
+            diffserv: self.owner.diffserv,
+            hop_limit: context.config.hop_limit,
             len,
             header_len,
             segment_payload: (plan.len > segment).then(|| u16::try_from(segment).ok()).flatten(),
