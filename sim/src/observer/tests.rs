@@ -21,7 +21,7 @@ fn an_orderly_connection_breaks_no_rule() {
 
 #[test]
 fn each_rule_is_watched() {
-    let cases: [(&str, &[(u8, u32, u32, usize)]); 8] = [
+    let cases: [(&str, &[Said]); 8] = [
         ("sequence", &[(0x10, 102, 501, 10)]),
         ("window", &[(0x10, 101, 501, 1_001)]),
         ("acknowledgment", &[(0x10, 101, 502, 0)]),
@@ -73,6 +73,9 @@ fn segments_that_bring_nothing_are_a_storm() {
     }
     assert_eq!(wire.broken.expect("two thousand of them").rule, "storm");
 }
+
+/// Flags, sequence number, acknowledgment, bytes.
+type Said = (u8, u32, u32, usize);
 
 /// Hosts 0 and 1 talk; host 0 begins with 100, host 1 with 500.
 struct Wire {

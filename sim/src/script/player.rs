@@ -147,7 +147,7 @@ impl Player {
     /// Lets time pass, until something is sent if that is waited for.
     fn advance(&mut self, until: Instant, to_next_segment: bool) {
         self.pump();
-        while !(to_next_segment && !self.outbox.is_empty()) {
+        while !to_next_segment || self.outbox.is_empty() {
             let due = self.host.poll_timeout(self.now).filter(|&at| at <= until);
             let Some(at) = due else {
                 self.now = self.now.max(until);
