@@ -1,6 +1,6 @@
 //! What a stack is made with.
 
-use core::net::IpAddr;
+use core::{fmt, net::IpAddr};
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What a stack is made with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     /// The hardware address.
     pub mac: [u8; 6],
@@ -42,6 +42,24 @@ pub struct Config {
     pub tcp: tcp::Config,
     /// What is kept at most.
     pub limits: Limits,
+}
+
+/// All but the secret.
+impl fmt::Debug for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Config")
+            .field("mac", &ethernet::Address(self.mac))
+            .field("mtu", &self.mtu)
+            .field("addresses", &self.addresses)
+            .field("routes", &self.routes)
+            .field("offloads", &self.offloads)
+            .field("detect_duplicates", &self.detect_duplicates)
+            .field("discover_routers", &self.discover_routers)
+            .field("tcp", &self.tcp)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What is kept at most. What does not fit is dropped, and counted.

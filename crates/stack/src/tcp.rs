@@ -110,7 +110,7 @@ impl Tcp {
             senders: VecDeque::new(),
             tellers: VecDeque::new(),
             reopened: None,
-            keys: keys.clone(),
+            keys: *keys,
             config,
         }
     }
@@ -240,7 +240,7 @@ impl Tcp {
     /// How many timers run.
     #[must_use]
     pub fn timers(&self) -> usize {
-        self.wheel.len() as usize
+        self.wheel.len()
     }
 
     fn handle_known(

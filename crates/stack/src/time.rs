@@ -44,8 +44,9 @@ impl Instant {
 impl Add<Duration> for Instant {
     type Output = Self;
 
+    /// Rounded up: a moment after now stays one, however short the time until then.
     fn add(self, duration: Duration) -> Self {
-        let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let micros = u64::try_from(duration.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(micros))
     }
 }
@@ -64,3 +65,6 @@ impl Sub<Duration> for Instant {
         Self(self.0.saturating_sub(micros))
     }
 }
+
+#[cfg(test)]
+mod tests;

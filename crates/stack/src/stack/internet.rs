@@ -138,14 +138,13 @@ impl Stack {
         arrival: Arrival<'_>,
     ) -> Result<Delivered, Dropped> {
         let is_v4 = carrier.source.is_ipv4();
-        // RFC 4862, section 5.4: an address that may not stay ours hears nothing else.
+        // RFC 4862, section 5.4: an address that may not stay ours hears of neighbours alone.
         let is_tentative =
             carrier.cast == Cast::Unicast && !self.addresses.is_own(carrier.destination);
         match upper.protocol {
             protocol::ICMPV6 if !is_v4 => {
                 self.receive_icmp_v6(carrier, upper, arrival, is_tentative)
             }
-            _ if is_tentative => Err(Dropped::IpDestination),
             // Who has no address yet gets no answer.
             _ if carrier.source.is_unspecified() => Err(Dropped::IpSource),
             protocol::TCP => self.receive_tcp(carrier, upper, arrival),

@@ -96,7 +96,8 @@ impl Stack {
         self.udp.local(id)
     }
 
-    /// Sends a datagram. Where the path does not take it whole, it goes in fragments.
+    /// Sends a datagram to another host. Where the path does not take it whole, it goes in
+    /// fragments.
     ///
     /// # Errors
     ///
@@ -118,7 +119,9 @@ impl Stack {
             return Err(UdpError::TooLong { max, found: payload.len() });
         }
         let no_route = UdpError::NoRoute(destination);
-        if destination.is_unspecified() || destination.is_loopback() {
+        // What is for this host itself does not go over the link.
+        let is_here = destination.is_loopback() || self.addresses.is_own(destination);
+        if destination.is_unspecified() || is_here {
             return Err(no_route);
         }
         let next_hop = self.routes.next_hop(destination, &self.addresses, now).ok_or(no_route)?;

@@ -14,7 +14,7 @@ use crate::{
     counters::{Noted, Unsent},
     frame::{Departure, PartialChecksum, Segmentation},
     ip::{
-        fragment::piece,
+        fragment::{Piece, piece},
         output::{HOP_LIMIT, Header, header_len},
     },
     outbox::{Envelope, Message, Offload, Origin, Packet},
@@ -141,7 +141,10 @@ impl Stack {
         let total = message.bytes.len();
         let is_whole = is_segmented || header_len(destination) + total <= usize::from(mtu);
         let is_first = packet.fragments.is_none();
-        if is_first && (is_whole || packet.header.protocol == protocol::TCP) {
+        // RFC 6864, section 4: what a router may cut has to have an identification.
+        let is_lasting = destination.is_ipv6() || packet.header.dont_fragment;
+        let is_segment = packet.header.protocol == protocol::TCP;
+        if is_first && ((is_whole && is_lasting) || is_segment) {
             let Some(departure) =
                 self.write_packet(&packet.header, packet.offload, hardware, &message.bytes, buffer)
             else {
@@ -155,7 +158,10 @@ impl Stack {
             Some(fragments) => fragments,
             None => (0, self.identifications.next(source, destination)),
         };
-        let piece = piece(total, offset, mtu, destination.is_ipv6());
+        let piece = match is_first && is_whole {
+            true => Piece { offset: 0, len: total, more: false },
+            false => piece(total, offset, mtu, destination.is_ipv6()),
+        };
         let (end, header) = (piece.offset + piece.len, packet.header);
         packet.fragments = Some((end, identification));
         let written = (|| {
@@ -167,7 +173,9 @@ impl Stack {
             Some(HEADER_BYTES + header_len + piece.len)
         })();
         let Some(len) = written else { return self.lose(message, Unsent::Buffer) };
-        self.counters.note(Noted::FragmentSent);
+        if piece.more || piece.offset > 0 {
+            self.counters.note(Noted::FragmentSent);
+        }
         if piece.more {
             self.outbox.continue_with(message);
         } else {

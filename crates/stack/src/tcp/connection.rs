@@ -194,8 +194,10 @@ pub(super) struct Context<'a> {
     pub counters: &'a mut Counters,
 }
 
-/// What connections need only while data is on its way, kept for the next one.
+/// What connections need only while data is on its way, kept for the next one. The boxes are handed
+/// over as they are.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "a box that moves costs no copy and no allocation")]
 pub(super) struct Spare {
     scoreboards: Vec<Box<Scoreboard>>,
     reassemblies: Vec<Box<Reassembly>>,

@@ -121,12 +121,13 @@ impl Tcp {
             }
         }
         let Some(connection) = self.connections.get(index) else { return };
-        let flow = connection.flow;
+        let (flow, owes_ack) = (connection.flow, connection.due.ack);
         let late = self.time_waits.insert(connection, now);
         self.take_out(&flow, index);
         let Self { table, connections, time_waits, .. } = self;
         table.insert(&flow, late | TIME_WAIT, |index| *flow_at(connections, time_waits, index));
-        if let Some(reply) = self.time_waits.acknowledgment(late, now) {
+        // Nothing of the connection is left that could send it.
+        if let Some(reply) = self.time_waits.acknowledgment(late, now).filter(|_| owes_ack) {
             self.reply(reply);
         }
         let (mut context, connections) = self.context(now);

@@ -26,7 +26,8 @@ impl Receiver {
 
     /// The window for SYN, which is not shifted: RFC 7323, section 2.2.
     pub fn offer_unscaled(&mut self, context: &Context<'_>) -> u16 {
-        let field = self.free(context).min(MAX_FIELD);
+        let offered = self.edge.distance(self.next);
+        let field = self.free(context).max(offered).min(MAX_FIELD);
         self.edge = self.next + field;
         u16::try_from(field).unwrap_or(u16::MAX)
     }

@@ -141,3 +141,21 @@ fn a_damaged_ping_is_dropped_whatever_the_device_says() {
     world.stack.handle_frame(&frame, Checksum::Verified, world.now, &mut |_, _| 0);
     assert_eq!(world.dropped(Dropped::IcmpChecksum), 2);
 }
+
+/// RFC 6864: what a router may cut has an identification that does not come again soon.
+#[test]
+fn answers_that_may_be_cut_have_identifications() {
+    let mut world = World::acquainted();
+    let frame = v4_frame(v4_header(PEER_V4, V4), protocol::ICMPV4, &ping_v4(&[1; 1_400]));
+    let mut seen: Vec<u16> = (0..100)
+        .map(|_| {
+            let answer = world.answer(&frame);
+            let (_, packet) = read_v4(&answer);
+            assert!(!packet.is_fragment() && !packet.dont_fragment());
+            packet.identification()
+        })
+        .collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 100);
+}

@@ -234,6 +234,11 @@ fn errors_about_what_was_sent_reach_the_sender() {
             world.drops(&unreachable(local, &other[14..]), Dropped::IcmpErrorForged);
         }
         assert_eq!(world.stack.udp_failure(port), Ok(None));
+        // From another address.
+        let mut other = sent.clone();
+        let at = if local.is_ipv4() { 14 + 12 + 3 } else { 14 + 8 + 15 };
+        other[at] ^= 4;
+        world.drops(&unreachable(local, &other[14..]), Dropped::IcmpErrorForged);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{net::Ipv4Addr, time::Duration};
 
-use portolan_stack::{Delivered, Dropped, Noted, UdpId};
+use portolan_stack::{Checksum, Delivered, Dropped, Noted, UdpId};
 use portolan_wire::{icmpv4, icmpv6, ipv4, ipv6, protocol};
 
 use crate::world::*;
@@ -235,4 +235,21 @@ fn a_flood_of_parts_neither_fills_memory_nor_shuts_others_out() {
         world.hear(&part_v4(100, 16 + which * 16, true, &[0; 8]));
     }
     assert_eq!(world.dropped(Dropped::FragmentLimit), 100 - 16 + 1_000 - 127);
+}
+
+/// The device checks what it sees, which are fragments.
+#[test]
+fn the_checksum_of_what_was_joined_is_looked_at() {
+    let (mut world, port) = reader();
+    for damage in [1, 0] {
+        let (mut bytes, data) = message(92);
+        bytes[60] ^= damage;
+        for (start, end, more) in [(0, 48, true), (48, 100, false)] {
+            let frame = part_v4(7, u16::try_from(start).unwrap(), more, &bytes[start..end]);
+            world.stack.handle_frame(&frame, Checksum::Verified, world.now, &mut |_, _| 0);
+        }
+        let expected = if damage == 0 { Some(data) } else { None };
+        assert_eq!(received(&mut world, port), expected);
+    }
+    assert_eq!(world.dropped(Dropped::UdpChecksum), 1);
 }

@@ -241,17 +241,24 @@ fn a_duplicate_is_found_before_the_address_is_used() {
         &v6_frame(v6_header(PEER_V6, V6), 58, &ping_v6(PEER_V6, V6, b"")),
         Dropped::IpDestination,
     );
+    // Nor is who asks for one a rival, unless he has none himself.
+    world.drops(&solicitation(PEER_V6, V6, Some(PEER_MAC)), Dropped::NdpNotForUs);
+    // Our own frames come back from some switches.
+    let mut own = probes[1].clone();
+    world.drops(&own, Dropped::EthernetSource);
+    own[6..12].copy_from_slice(&PEER_MAC.0);
+    world.drops(&own, Dropped::NdpConflict);
     let reply = arp::Repr { operation: arp::Operation::Reply, ..request(V4, PEER_MAC, V4) };
     world.drops(&arp_frame(reply), Dropped::ArpConflict);
-    world.drops(&advertisement(V6, PEER_MAC, "ff02::1".parse().unwrap()), Dropped::NdpConflict);
+    let local = advertisement(LOCAL_V6, PEER_MAC, "ff02::1".parse().unwrap());
+    world.drops(&local, Dropped::NdpConflict);
     assert!(matches!(world.stack.poll_event(), Some(Event::AddressConflict(_))));
     for _ in 0..10 {
         world.after(Duration::from_secs(1));
         world.drain();
     }
-    let left: Vec<_> = world.stack.addresses().collect();
-    assert_eq!(left, [std::net::IpAddr::V6(LOCAL_V6)]);
-    assert_eq!(world.counters().noted(Noted::AddressDuplicate), 2);
+    assert_eq!(world.stack.addresses().count(), 0);
+    assert_eq!(world.counters().noted(Noted::AddressDuplicate), 3);
 }
 
 #[test]

@@ -20,7 +20,7 @@ proptest! {
             let headers = if is_v6 { 48 } else { 20 };
             prop_assert_eq!(piece.offset, offset);
             prop_assert!(piece.len + headers <= usize::from(mtu));
-            prop_assert!(!piece.more || piece.len % 8 == 0);
+            prop_assert!(!piece.more || piece.len.is_multiple_of(8));
             prop_assert!(!piece.more || piece.len > 0);
             offset += piece.len;
             count += 1;

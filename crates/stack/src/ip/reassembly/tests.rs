@@ -56,8 +56,8 @@ proptest! {
             left.retain(|part| *part != (start, end));
             let more = end < data.len();
             let offset = u16::try_from(start).unwrap();
-            let result = reassembly.insert(&carrier(1), &part(1, offset, more, &data[start..end]), now);
-            match result {
+            let part = part(1, offset, more, &data[start..end]);
+            match reassembly.insert(&carrier(1), &part, now) {
                 Ok(Some(joined)) => {
                     whole = Some(joined);
                     break;

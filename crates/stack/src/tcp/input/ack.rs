@@ -65,19 +65,23 @@ impl Connection {
         }
     }
 
-    /// SND.WND: from a newer segment than the last one, so that an old one cannot take room back.
+    /// SND.WND: from a newer segment than the last one, so that an old one cannot take room back. A
+    /// segment that is sent again has an old number, but its acknowledgment can be new; Linux takes
+    /// its window as well (`tcp_may_update_window`, net/ipv4/tcp_input.c).
     fn update_window(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         let sender = &self.sender;
         let acknowledgment = segment.acknowledgment;
-        let is_newer = sender.wl1.before(segment.sequence)
+        let is_newer = acknowledgment.after(sender.una)
+            || sender.wl1.before(segment.sequence)
             || (sender.wl1 == segment.sequence && sender.wl2.at_or_before(acknowledgment));
         if acknowledgment.before(sender.una) || !is_newer {
             return;
         }
         let was_closed = sender.window == 0;
         self.take_window(segment, u32::from(segment.window) << self.sender.scale);
-        // A peer that answers is there, and may take its time: RFC 9293, MUST-37.
-        if was_closed || self.sender.window == 0 {
+        // A peer that answers is there, and may take its time: RFC 9293, MUST-37. But where no
+        // program waits any more, nobody would notice that it takes for ever.
+        if (was_closed || self.sender.window == 0) && !self.owner.is_orphan {
             self.sender.unanswered_since = context.now;
         }
         if was_closed && self.sender.window > 0 {

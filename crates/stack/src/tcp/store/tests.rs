@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use super::*;
 
 #[test]
@@ -14,7 +16,7 @@ fn a_number_is_used_again_with_another_generation() {
 #[test]
 fn values_beyond_a_chunk_have_numbers_of_their_own() {
     let mut store = Store::new();
-    let numbers: alloc::vec::Vec<u32> = (0..1_000).map(|value| store.insert(value).0).collect();
+    let numbers: Vec<u32> = (0..1_000).map(|value| store.insert(value).0).collect();
     assert_eq!(store.len(), 1_000);
     for (value, number) in numbers.iter().enumerate() {
         assert_eq!(store.get(*number), Some(&value));
