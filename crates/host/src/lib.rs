@@ -5,11 +5,18 @@
 //! program, and shares none of it. Frames are looked at where the device has put them, and written
 //! where it wants them.
 //!
+//! Programs come in two styles. A [`Program`] lives on a queue's thread and has the stack for
+//! itself, without locks; [`Host`] runs it. Handles of [`blocking`] are used from other threads,
+//! and wait.
+//!
 //! Read in this order: `clock.rs`, `error.rs`, `program.rs`, `waker.rs`, `steer.rs`, `shared.rs`,
-//! `frame.rs`, `wait.rs`, `queue.rs`, `host.rs`.
+//! `frame.rs`, `wait.rs`, `queue.rs`, `host.rs`; the blocking style:
+//! `blocking.rs`, `blocking/mailbox.rs`, `blocking/pipe.rs`, `blocking/connection.rs`,
+//! `blocking/listener.rs`, `blocking/datagrams.rs`, `blocking/bridge.rs`.
 
 #![forbid(unsafe_code)]
 
+pub mod blocking;
 mod clock;
 mod error;
 mod frame;
