@@ -153,13 +153,10 @@ impl Bridge {
         state.has_peer_finished |= link.has_peer_finished && has_all;
         push(&mut state, tcp, id, now);
         if link.is_over && has_all {
-            // Whatever was not told before is the reason.
+            // Who was told that the peer has finished reads that, as with Linux.
             let reason = tcp.info(id).ok().and_then(|info| info.reason);
             let failure = reason.map_or(tcp::Error::Finished, tcp::Error::Ended);
-            if reason.is_some() || !state.has_peer_finished {
-                state.has_peer_finished &= reason.is_none();
-                state.failure.get_or_insert(Failure::Connection(failure));
-            }
+            state.failure.get_or_insert(Failure::Connection(failure));
         }
         let wants_end = state.has_finished || state.is_dropped || is_ending;
         if wants_end && state.outgoing.is_empty() && !link.has_finished {

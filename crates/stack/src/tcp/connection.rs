@@ -82,6 +82,9 @@ pub(super) struct Sender {
     /// By how much the peer shifts its windows.
     pub scale: u8,
     pub retries: u8,
+    /// Whether SYN has left more than once, or nobody knows when it left: which one is acknowledged
+    /// cannot be told (Karn's algorithm).
+    pub is_syn_ambiguous: bool,
     /// The window was reduced for marks (RFC 3168): once for all up to this number.
     pub marked_until: Option<Seq>,
     /// Whether FIN follows the data in `stream`, and whether it has left.
@@ -171,6 +174,8 @@ pub(super) struct Due {
 pub(super) struct Owner {
     pub ready: Ready,
     pub is_queued: bool,
+    /// Whether it stands among those who wait for memory.
+    pub is_starved: bool,
     /// The listener in whose backlog it is, or was.
     pub listener: Option<ListenerId>,
     /// Whether it stands in the listener's queue.

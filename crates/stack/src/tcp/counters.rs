@@ -35,7 +35,8 @@ pub struct Counters {
     pub challenges_held_back: u64,
     /// Segments outside of the window.
     pub out_of_window: u64,
-    /// Segments older than others before them by their timestamp (RFC 7323, PAWS).
+    /// Segments older than others before them by their timestamp (RFC 7323, PAWS), or without one
+    /// where they must have one.
     pub timestamp_old: u64,
     /// SYNs that found the backlog full and got no answer.
     pub backlog_full: u64,

@@ -70,6 +70,7 @@ impl Connection {
                 wl2: Seq(0),
                 scale: 0,
                 retries: 0,
+                is_syn_ambiguous: false,
                 marked_until: None,
                 finished: false,
                 fin_sent: false,
@@ -170,10 +171,15 @@ impl Connection {
 
     /// The first round trip: RFC 6298, section 2, unless SYN was sent twice (section 3).
     pub(super) fn sample_handshake(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
-        if self.sender.retries == 0 {
+        if self.sender.last_sent == Instant::NEVER {
+            return;
+        }
+        if !self.sender.is_syn_ambiguous {
             self.sender.rtt.sample(context.now.since(self.sender.last_sent), 1, context.now);
         } else {
             self.sample_by_timestamp(segment, context);
+        }
+        if self.sender.retries > 0 {
             // RFC 6298, section 5, (5.7); RFC 6928, section 2: a lost SYN is a sign of congestion.
             self.sender.rtt.after_syn_loss();
             self.sender.congestion.on_syn_loss();

@@ -97,13 +97,15 @@ impl Connection {
 
     /// Where both ends have sent SYN at the same time, the SYN of the peer comes a second time with
     /// its ACK: RFC 9293, section 3.5, figure 7.
-    fn without_crossed_syn<'a>(&self, mut segment: Segment<'a>) -> Segment<'a> {
+    pub(super) fn without_crossed_syn<'a>(&self, mut segment: Segment<'a>) -> Segment<'a> {
         if self.state == State::SynReceived
             && segment.has(Flags::SYN | Flags::ACK)
             && segment.sequence + 1 == self.receiver.next
         {
             segment.flags.0 &= !Flags::SYN.0;
             segment.sequence += 1;
+            // RFC 7323, section 2.2: it is not shifted, as that of what the segment becomes will be.
+            segment.window >>= self.sender.scale;
         }
         segment
     }

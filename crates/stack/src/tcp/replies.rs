@@ -23,11 +23,23 @@ pub(super) struct Reply {
 /// asks for again, if there is one.
 pub(super) struct Replies {
     waiting: VecDeque<Reply>,
+    /// How often connections were asked since the last one left.
+    passed: u8,
 }
 
 impl Replies {
     pub fn new() -> Self {
-        Self { waiting: VecDeque::with_capacity(WAITING_MAX) }
+        Self { waiting: VecDeque::with_capacity(WAITING_MAX), passed: TURNS }
+    }
+
+    /// Whether the next segment is to be one of these, if there is any.
+    pub fn has_turn(&self) -> bool {
+        self.passed >= TURNS
+    }
+
+    /// A connection is asked.
+    pub fn give_turn(&mut self) {
+        self.passed = self.passed.saturating_add(1);
     }
 
     /// Whether there was room.
@@ -51,6 +63,7 @@ impl Replies {
             repr.emit(buffer, source, destination)
         };
         self.waiting.pop_front();
+        self.passed = 0;
         written.ok()?;
         Some(Outgoing {
             source,
@@ -109,3 +122,6 @@ fn header(flow: &Flow, sequence: Seq, acknowledgment: Seq, flags: Flags) -> Repr
 }
 
 const WAITING_MAX: usize = 1_024;
+/// How many segments of connections leave between two of these: who is connected goes before
+/// strangers, but does not silence them.
+const TURNS: u8 = 2;

@@ -168,23 +168,35 @@ impl Tcp {
     /// Segments that get an answer without the connection: an ACK of what was never sent, in the
     /// states before the connection is open (RFC 9293, sections 3.10.7.3, first, and 3.10.7.4,
     /// fifth), and the end of a handshake for which the listener has no room.
-    pub(super) fn answers_itself(&mut self, index: u32, segment: &Segment<'_>) -> bool {
+    pub(super) fn answers_itself(
+        &mut self,
+        index: u32,
+        segment: &Segment<'_>,
+        now: Instant,
+    ) -> bool {
         let Some(connection) = self.connections.get(index) else { return true };
         let is_handshake = matches!(connection.state, State::SynSent | State::SynReceived);
         if !is_handshake || !segment.has(Flags::ACK) {
             return false;
         }
+        // RFC 9293, section 3.10.7.4: first the number, second RST, fifth the acknowledgment.
+        let is_reset = segment.has(Flags::RST);
+        if connection.state == State::SynReceived
+            && (is_reset || !connection.is_acceptable(segment, now))
+        {
+            return false;
+        }
         let sender = &connection.sender;
         let (acknowledgment, flow) = (segment.acknowledgment, connection.flow);
         if acknowledgment.at_or_before(sender.una) || acknowledgment.after(sender.nxt) {
-            if !segment.has(Flags::RST) {
+            if !is_reset {
                 self.reply(Reply::reset_for(flow, segment));
             }
             return true;
         }
         let Some(id) = connection.owner.listener else { return false };
         let is_full = self.listeners.get_mut(id).is_ok_and(|listener| !listener.can_accept());
-        if is_full && !segment.has(Flags::RST) && !segment.has(Flags::SYN) {
+        if is_full && !segment.has(Flags::SYN) {
             self.counters.accept_queue_full += 1;
             return true;
         }

@@ -10,8 +10,23 @@ use std::collections::VecDeque;
 use super::*;
 use crate::random::Keys;
 
+mod acknowledging;
+mod blind;
+mod closing;
 mod data;
+mod failing;
+mod hand;
+mod late;
+mod listening;
+mod marks;
+mod numbers;
 mod open;
+mod opening;
+mod options;
+mod resetting;
+mod sending;
+mod urgent;
+mod windows;
 
 /// What happens to segments on the way: by their number from 0, and who sends them.
 type Fate = fn(&Passing<'_>) -> bool;

@@ -114,6 +114,7 @@ impl Connection {
             let lost = scoreboard.on_timeout(&mut sender.memory, srtt, min_rtt, context.now);
             let in_flight = scoreboard.in_flight();
             sender.congestion.on_timeout(lost.outstanding, in_flight, lost.is_first);
+            sender.tell_reduced(&mut self.due, self.agreed.ecn && lost.is_first);
         }
         sender.rtt.back_off();
         sender.retries = sender.retries.saturating_add(1);
@@ -154,9 +155,10 @@ impl Connection {
         };
         let is_over = context.now.since(self.sender.unanswered_since) >= limit;
         if is_over {
+            let peer_knows = self.state.is_synchronized();
             self.fail(Reason::TimedOut, context);
             // MUST-20 only asks to give up; the peer, should it be there, need not wait.
-            self.due.reset = self.state.is_synchronized();
+            self.due.reset = peer_knows;
         }
         is_over
     }
@@ -222,7 +224,7 @@ impl Connection {
             return;
         };
         let quiet = context.now.since(self.receiver.heard_at);
-        // MUST-27: only where nothing else is on its way.
+        // MUST-26: only where nothing was heard, and nothing else is on its way.
         if self.sender.outstanding() > 0 || quiet < keepalive.idle {
             return self.start_idle(context);
         }

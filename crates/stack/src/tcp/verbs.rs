@@ -24,6 +24,9 @@ pub struct Info {
     pub unacknowledged: u32,
     /// Bytes that were received and not read.
     pub unread: u32,
+    /// How many bytes are to be read until the end of what the peer has marked as urgent; none if
+    /// nothing is (RFC 9293, MUST-33). Not all of them need have arrived.
+    pub urgent: Option<u32>,
     /// The congestion window in bytes.
     pub congestion_window: u32,
     /// The window that the peer offers, in bytes.
@@ -177,20 +180,25 @@ impl Tcp {
     ///
     /// [`Error::Finished`], [`Error::Ended`], [`Error::NoSuchHandle`].
     pub fn write(&mut self, id: ConnectionId, bytes: &[u8], now: Instant) -> Result<usize, Error> {
-        let limit = self.config.send_buffer_bytes;
         self.check_ended(id)?;
-        self.with(id, now, |connection, context| {
+        let (written, is_starved) = self.with(id, now, |connection, context| {
+            let room = context.send_limit();
             let sender = &mut connection.sender;
             if sender.finished {
                 return Err(Error::Finished);
             }
-            let room = limit.saturating_sub(sender.stream.len()) as usize;
+            let room = room.saturating_sub(sender.stream.len()) as usize;
             let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
             let written = sender.stream.push(context.pool, context.spare, fits);
             sender.is_waited_for = written < bytes.len();
+            let is_starved = written < fits.len() && sender.stream.is_empty();
             connection.arm_if_waiting(context);
-            Ok(written)
-        })?
+            Ok((written, is_starved))
+        })??;
+        if is_starved {
+            self.wait_for_blocks(id.index);
+        }
+        Ok(written)
     }
 
     /// As [`write`](Self::write), and tells the peer that what was written up to here is urgent
@@ -258,6 +266,7 @@ impl Tcp {
             let stream = &mut connection.receiver.stream;
             let count = u32::try_from(count).unwrap_or(u32::MAX).min(stream.len());
             stream.consume(context.pool, context.spare, count);
+            connection.receiver.forget_urgent();
             if connection.state.receives() && connection.receiver.has_much_more(context) {
                 connection.due.ack = true;
             }
@@ -345,6 +354,7 @@ impl Tcp {
             reason: connection.owner.reason,
             unacknowledged: sender.stream.len(),
             unread: connection.receiver.stream.len(),
+            urgent: connection.receiver.urgent_ahead(),
             congestion_window: sender.congestion.window(),
             window: sender.window,
             segment_len: connection.payload_max(usize::MAX),

@@ -2,18 +2,34 @@
 
 use portolan_wire::tcp::Flags;
 
-use crate::tcp::{
-    connection::{Connection, Context, State},
-    segment::Segment,
+use crate::{
+    Instant,
+    tcp::{
+        connection::{Connection, Context, State},
+        segment::Segment,
+    },
 };
 
 impl Connection {
+    /// Whether [`accept`](Self::accept) will take the segment.
+    pub(in crate::tcp) fn is_acceptable(&self, segment: &Segment<'_>, now: Instant) -> bool {
+        let segment = self.without_crossed_syn(*segment);
+        let has_right_time =
+            !self.lacks_timestamp(&segment) && !self.is_timestamp_old(&segment, now);
+        has_right_time && self.is_in_window(&segment)
+    }
+
     /// The segment, cut to the window; or none, after the answer that it deserves.
     pub(super) fn accept<'a>(
         &mut self,
         segment: Segment<'a>,
         context: &mut Context<'_>,
     ) -> Option<Segment<'a>> {
+        if self.lacks_timestamp(&segment) {
+            // RFC 7323, section 3.2: in silence.
+            context.counters.timestamp_old += 1;
+            return None;
+        }
         if self.is_timestamp_old(&segment, context.now) {
             context.counters.timestamp_old += 1;
             self.refuse(&segment, context);
@@ -83,7 +99,10 @@ impl Connection {
             return self.challenge(context);
         }
         if segment.sequence.before(self.receiver.next) {
-            self.note_duplicate(segment.sequence, segment.end(), context);
+            let (end, next) = (segment.end(), self.receiver.next);
+            // What lies beyond was not taken, so that it is not reported.
+            let end = if end.before(next) { end } else { next };
+            self.note_duplicate(segment.sequence, end, context);
         }
         self.due.ack = true;
     }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use portolan_wire::tcp::Flags;
 
 use crate::tcp::{
-    connection::{Connection, Context, State},
+    connection::{Connection, Context, Due, Sender, State},
     event::Ready,
     input::clock,
     retransmit::{Ack, Acked, Stage},
@@ -44,6 +44,9 @@ impl Connection {
         if advanced > 0 {
             self.drop_acknowledged(advanced, context);
         }
+        if window_before == 0 && self.sender.window > 0 {
+            self.resend_probe(context);
+        }
         self.answer_marks(segment, context);
         if advanced > data_before {
             self.fin_acknowledged(context);
@@ -79,8 +82,9 @@ impl Connection {
         }
         let was_closed = sender.window == 0;
         self.take_window(segment, u32::from(segment.window) << self.sender.scale);
-        // A peer that answers is there, and may take its time: RFC 9293, MUST-37. But where no
-        // program waits any more, nobody would notice that it takes for ever.
+        // A peer that answers is there, and may take its time: RFC 9293, MUST-37. But not when the
+        // program has gone: its data would take memory for as long as the peer likes (RFC 6429,
+        // section 3).
         if (was_closed || self.sender.window == 0) && !self.owner.is_orphan {
             self.sender.unanswered_since = context.now;
         }
@@ -88,6 +92,16 @@ impl Connection {
             self.sender.retries = 0;
             self.sender.rtt.undo_back_off();
             self.sender.timer_base = context.now;
+        }
+    }
+
+    /// What is not acknowledged when a closed window opens, as the octet of a probe, was beyond it
+    /// and is not there (RFC 9293, section 3.8.6.1): it leaves again before the rest.
+    fn resend_probe(&mut self, context: &Context<'_>) {
+        let sender = &mut self.sender;
+        if let Some(scoreboard) = &mut sender.scoreboard {
+            let (srtt, min_rtt) = (sender.rtt.srtt(), sender.rtt.min());
+            scoreboard.on_timeout(&mut sender.memory, srtt, min_rtt, context.now);
         }
     }
 
@@ -127,7 +141,10 @@ impl Connection {
             context.counters.spurious += 1;
             sender.rtt.undo_back_off();
         }
-        context.counters.recoveries += u64::from(acked.stage == Stage::Entered);
+        if acked.stage == Stage::Entered {
+            context.counters.recoveries += 1;
+            sender.tell_reduced(&mut self.due, self.agreed.ecn);
+        }
         let in_flight = sender.in_flight();
         let srtt = sender.rtt.srtt();
         sender.congestion.react(acked, in_flight, srtt, context.now, sender.is_congestion_limited);
@@ -176,7 +193,8 @@ impl Connection {
     /// RFC 3168, section 6.1.2: the window is reduced once for all that was on its way.
     fn answer_marks(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         let sender = &mut self.sender;
-        let is_new = sender.marked_until.is_none_or(|point| sender.una.at_or_after(point));
+        // Behind that number, and not at it: CWR, which ends the echo, is in the segment beyond.
+        let is_new = sender.marked_until.is_none_or(|point| sender.una.after(point));
         if is_new {
             sender.marked_until = None;
         }
@@ -185,8 +203,7 @@ impl Connection {
         }
         let outstanding = sender.outstanding();
         sender.congestion.on_ecn_echo(outstanding, context.now);
-        sender.marked_until = Some(sender.nxt);
-        self.due.window_reduced = true;
+        sender.tell_reduced(&mut self.due, true);
     }
 
     /// How long ago the segment left whose timestamp comes back, if it can be one of ours.
@@ -205,6 +222,17 @@ impl Connection {
     ) {
         if let Some(age) = self.echo_age(segment, context) {
             self.sender.rtt.sample(age, 1, context.now);
+        }
+    }
+}
+
+impl Sender {
+    /// RFC 3168, section 6.1.2: CWR says that the window was reduced, for whatever reason, and
+    /// marks of what is on its way reduce it no further.
+    pub(in crate::tcp) fn tell_reduced(&mut self, due: &mut Due, is_ecn: bool) {
+        if is_ecn {
+            self.marked_until = Some(self.nxt);
+            due.window_reduced = true;
         }
     }
 }

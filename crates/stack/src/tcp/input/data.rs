@@ -39,6 +39,8 @@ impl Connection {
         }
         if segment.has(Flags::FIN) {
             let fin = segment.sequence + segment.payload_len();
+            // RFC 5681, section 4.2: a gap before it is told at once, as one before data.
+            self.due.ack |= fin != self.receiver.next;
             // What a full buffer did not take will come again, and FIN with it.
             if self.receiver.fin.is_none() {
                 self.receiver.fin = Some(fin);
@@ -68,6 +70,7 @@ impl Connection {
             context.counters.no_buffer += 1;
         }
         self.receiver.next += octets(delivered + stored);
+        self.receiver.forget_urgent();
         if stored > 0 {
             self.owner.ready |= Ready::READABLE;
         }

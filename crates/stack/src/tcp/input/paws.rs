@@ -10,14 +10,19 @@ use crate::{
 };
 
 impl Connection {
-    /// Whether the segment's timestamp shows that it is older than another one that was taken
-    /// (section 5.3, R1), or it lacks the timestamp that it must have (section 3.2).
+    /// Whether the segment lacks the timestamp that it must have: section 3.2.
+    pub(super) fn lacks_timestamp(&self, segment: &Segment<'_>) -> bool {
+        self.agreed.timestamps && segment.options.timestamps.is_none() && !segment.has(Flags::RST)
+    }
+
+    /// Whether the segment's timestamp shows that it is older than another one that was taken:
+    /// section 5.3, R1.
     pub(super) fn is_timestamp_old(&self, segment: &Segment<'_>, now: Instant) -> bool {
         // R0 of section 5.2: RST is taken without a look at its timestamp.
         if !self.agreed.timestamps || segment.has(Flags::RST) {
             return false;
         }
-        let Some(timestamps) = segment.options.timestamps else { return true };
+        let Some(timestamps) = segment.options.timestamps else { return false };
         let is_older = is_before(timestamps.value, self.receiver.ts_recent);
         is_older && !self.is_recent_outdated(now)
     }

@@ -1,9 +1,9 @@
 //! Urgent data: RFC 9293, section 3.8.5. It stays in the stream (RFC 6093, section 4).
 
-use portolan_wire::tcp::Flags;
+use portolan_wire::{Seq, tcp::Flags};
 
 use crate::tcp::{
-    connection::{Connection, State},
+    connection::{Connection, Receiver, State},
     event::Ready,
     segment::Segment,
 };
@@ -22,5 +22,24 @@ impl Connection {
             self.receiver.urgent = Some(end);
             self.owner.ready |= Ready::URGENT;
         }
+    }
+}
+
+impl Receiver {
+    /// How many octets the program has to read until the end of the urgent data.
+    pub fn urgent_ahead(&self) -> Option<u32> {
+        Some(self.urgent?.distance(self.read_to()))
+    }
+
+    /// Where all of the urgent data is read, there is none.
+    pub fn forget_urgent(&mut self) {
+        self.urgent = self.urgent.filter(|urgent| urgent.after(self.read_to()));
+    }
+
+    /// The number of the first octet that the program has not read.
+    fn read_to(&self) -> Seq {
+        // FIN takes a number behind the data.
+        let fin = u32::from(self.fin.is_some_and(|fin| fin.before(self.next)));
+        self.next - fin - self.stream.len()
     }
 }

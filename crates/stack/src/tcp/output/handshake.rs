@@ -34,6 +34,8 @@ impl Connection {
         context.counters.segments_sent += 1;
         context.counters.segments_retransmitted += u64::from(self.sender.retries > 0);
         self.note_acknowledged(context);
+        // The peer's SYN may have asked for it again.
+        self.sender.is_syn_ambiguous |= self.sender.outstanding() > 0;
         self.sender.nxt = self.sender.una + 1;
         self.sender.last_sent = context.now;
         let at = context.now + self.sender.rtt.rto();

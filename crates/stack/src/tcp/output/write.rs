@@ -27,7 +27,9 @@ impl Connection {
         context: &mut Context<'_>,
     ) -> Option<Outgoing> {
         let options = self.options(context.now);
-        let is_new_data = plan.len > 0 && !plan.is_again;
+        // RFC 3168, sections 6.1.5 and 6.1.6: neither what is sent again, nor pure ACKs, nor probes
+        // of a closed window are marked.
+        let is_new_data = plan.len > 0 && !plan.is_again && self.sender.window > 0;
         let repr = Repr {
             source_port: self.flow.local_port,
             destination_port: self.flow.remote_port,
@@ -55,7 +57,6 @@ impl Connection {
         written.ok()?;
         let segment = self.payload_max(usize::MAX);
         self.note_sent(&plan, segment, context);
-        // RFC 3168, section 6.1.5: neither what is sent again, nor pure ACKs, are marked.
         let is_marked = self.agreed.ecn && is_new_data;
         Some(Outgoing {
             source,
