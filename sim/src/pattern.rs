@@ -26,3 +26,6 @@ impl Pattern {
         (mixed((offset >> 3) ^ self.0) >> (8 * (offset & 7))) as u8
     }
 }
+
+#[cfg(test)]
+mod tests;

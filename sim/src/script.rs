@@ -129,5 +129,5 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-
-
+#[cfg(test)]
+mod tests;

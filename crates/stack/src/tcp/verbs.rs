@@ -9,7 +9,7 @@ use super::{
     ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp, Trouble,
     connection::Connection, settle::flow_at,
 };
-use crate::Instant;
+use crate::{Instant, buffer::BLOCK_BYTES};
 
 mod settings;
 
@@ -192,10 +192,12 @@ impl Tcp {
                 return Err(Error::Finished);
             }
             let room = room.saturating_sub(sender.stream.len()) as usize;
-            let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+            let wanted = room.min(bytes.len());
+            let fits = wanted.min(context.pool.left_for_writers() * BLOCK_BYTES);
+            let fits = bytes.get(..fits).unwrap_or_default();
             let written = sender.stream.push(context.pool, context.spare, fits);
             sender.is_waited_for = written < bytes.len();
-            let is_starved = written < fits.len() && sender.stream.is_empty();
+            let is_starved = written < wanted && sender.stream.is_empty();
             connection.arm_if_waiting(context);
             Ok((written, is_starved))
         })??;

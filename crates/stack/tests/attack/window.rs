@@ -200,7 +200,10 @@ fn a_window_that_stays_closed() {
             for sent in host.after(Duration::from_secs(1)) {
                 assert!(sent.payload.len() <= 1);
                 probes += 1;
-                host.hear(peer.address.ip(), closed(&peer), &[]);
+                // The end, of which the peer is told.
+                if !sent.repr.flags.contains(Flags::RST) {
+                    host.hear(peer.address.ip(), closed(&peer), &[]);
+                }
             }
         }
         // The longest timeout is 2 minutes.
