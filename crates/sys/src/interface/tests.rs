@@ -47,3 +47,21 @@ fn without_the_privilege_nothing_is_changed() {
         assert!(!is_up("lo").unwrap(), "asking is free");
     });
 }
+
+#[test]
+fn an_address_that_is_given_can_be_bound() {
+    in_namespace(|| {
+        set_up("lo", true).unwrap();
+        for (address, prefix_len) in [("192.0.2.1", 24), ("198.51.100.1", 32), ("2001:db8::1", 64)]
+        {
+            let address: IpAddr = address.parse().unwrap();
+            let bind = || std::net::UdpSocket::bind((address, 0));
+            assert!(bind().is_err(), "{address}");
+            add_address("lo", address, prefix_len).unwrap();
+            assert!(bind().is_ok(), "{address}");
+        }
+        let again = add_address("lo", "2001:db8::1".parse().unwrap(), 64).unwrap_err();
+        assert_eq!(again.raw_os_error(), Some(libc::EEXIST));
+        assert!(add_address("none", "192.0.2.1".parse().unwrap(), 24).is_err());
+    });
+}
