@@ -12,7 +12,7 @@ use portolan_wire::{
     tcp::{self, Flags},
 };
 
-use super::{Mismatch, Name, Number, Pattern, Script, Step, When, segment::Firsts};
+use super::{Mismatch, Name, Number, Pattern, Script, Step, When};
 use crate::{
     frame::{Datagram, Frame, Way, of_segment},
     host::{self, Event, Failure, Handle, Host, Received},
