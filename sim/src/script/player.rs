@@ -12,7 +12,7 @@ use portolan_wire::{
     tcp::{self, Flags},
 };
 
-use super::{Mismatch, Name, Number, Pattern, Script, Step, When, segment::Firsts};
+use super::{Mismatch, Name, Number, Pattern, Script, Step, When};
 use crate::{
     frame::{Datagram, Frame, Way, of_segment},
     host::{self, Event, Failure, Handle, Host, Received},
@@ -23,7 +23,10 @@ use crate::{
     world::host_of,
 };
 
+mod connection;
 mod icmp;
+
+use connection::Connection;
 
 /// How it went.
 #[derive(Debug)]
@@ -64,19 +67,6 @@ struct Player {
     /// The port that was listened on last: who sends first, sends there.
     listens: u16,
     capture: Capture,
-}
-
-/// A connection as the peer knows it.
-#[derive(Debug)]
-struct Connection {
-    peer_port: u16,
-    stack_port: u16,
-    firsts: Firsts,
-    handle: Option<Handle>,
-    written: u64,
-    read: u64,
-    /// What the stack sent last.
-    last: Option<Frame>,
 }
 
 type Done = Result<(), String>;
@@ -372,20 +362,6 @@ impl Player {
         });
         let options: Vec<_> = segment.packet.options().filter_map(Result::ok).collect();
         format!("{} {options:?}{}", said(&segment.packet), relative.unwrap_or_default())
-    }
-}
-
-impl Connection {
-    const fn new(peer_port: u16, stack_port: u16, isn: Option<Seq>) -> Self {
-        Self {
-            peer_port,
-            stack_port,
-            firsts: Firsts { stack: None, peer: isn, clock: None },
-            handle: None,
-            written: 0,
-            read: 0,
-            last: None,
-        }
     }
 }
 
