@@ -125,9 +125,11 @@ fn a_port_is_refused_before_and_after_somebody_listens() {
 fn datagrams_come_and_go_and_a_closed_port_takes_none() {
     for queues in [1, 3] {
         let (server, client) = endpoints(queues);
-        let here = server.bind(None, 53).unwrap();
+        let mut here = server.bind(None, 53).unwrap();
+        here.set_timeout(Some(PATIENCE));
         assert!(matches!(server.bind(None, 53), Err(Error::Bind { port: 53, .. })));
-        let there = client.bind(None, 0).unwrap();
+        let mut there = client.bind(None, 0).unwrap();
+        there.set_timeout(Some(PATIENCE));
         let (mut buffer, long) = ([0; 4_000], bytes(3_000));
         thread::scope(|scope| {
             scope.spawn(|| {
