@@ -130,11 +130,8 @@ fn nobody_is_probed_unasked() {
 /// without data: a number that the peer must answer.
 #[test]
 fn probes_are_sent_in_silence_alone() {
-    let keepalive = Keepalive {
-        idle: Duration::from_secs(100),
-        interval: Duration::from_secs(10),
-        probes: 3,
-    };
+    let keepalive =
+        Keepalive { idle: Duration::from_secs(100), interval: Duration::from_secs(10), probes: 3 };
     let mut hand = Hand::connected(Config { keepalive: Some(keepalive), ..plain() });
     hand.wait(Duration::from_secs(50));
     hand.give(given(ACK, 1, 1).data(b"data"));
@@ -156,11 +153,8 @@ fn probes_are_sent_in_silence_alone() {
 /// RFC 9293, MUST-29: one probe or its answer may be lost.
 #[test]
 fn a_lost_answer_is_not_the_end() {
-    let keepalive = Keepalive {
-        idle: Duration::from_secs(100),
-        interval: Duration::from_secs(10),
-        probes: 3,
-    };
+    let keepalive =
+        Keepalive { idle: Duration::from_secs(100), interval: Duration::from_secs(10), probes: 3 };
     let config = Config { keepalive: Some(keepalive), ..plain() };
     let mut hand = Hand::connected(config.clone());
     hand.wait(Duration::from_secs(125));
@@ -179,7 +173,8 @@ fn a_lost_answer_is_not_the_end() {
 /// RFC 9293, section 3.8.4: with both ends of our own, a quiet connection lives.
 #[test]
 fn a_probe_is_answered() {
-    let mut pair = Pair::with(Config { keepalive: Some(Keepalive::default()), ..Config::default() }, plain());
+    let mut pair =
+        Pair::with(Config { keepalive: Some(Keepalive::default()), ..Config::default() }, plain());
     let ids = pair.connected();
     pair.run(Duration::from_secs(5 * 86_400));
     assert_eq!(pair.state(0, ids[0]), State::Established);
@@ -208,7 +203,7 @@ fn soft_errors_are_told_and_end_nothing() {
     assert!(hand.ready().contains(Ready::TROUBLED));
 }
 
-/// RFC 5927, section 5: a hard error ends an attempt, and no connection that is established.
+/// RFC 5927, section 5; RFC 9293, SHLD-26: a hard error ends an attempt, and no connection that is established.
 #[test]
 fn hard_errors_end_attempts_alone() {
     let mut hand = Hand::connecting(plain());
@@ -261,8 +256,7 @@ fn what_was_too_long_leaves_again_shorter() {
 #[test]
 fn over_ipv6_the_least_is_1280() {
     let mut hand = Hand::new(plain());
-    (hand.flow.local, hand.flow.remote) =
-        ("fd00::1".parse().unwrap(), "fd00::2".parse().unwrap());
+    (hand.flow.local, hand.flow.remote) = ("fd00::1".parse().unwrap(), "fd00::2".parse().unwrap());
     let mut hand = hand.opened(given(SYN_ACK, 0, 1).mss(1_440));
     hand.write(&pattern(3_000));
     hand.sent();
@@ -270,7 +264,7 @@ fn over_ipv6_the_least_is_1280() {
     assert_eq!(hand.info().segment_len, 1_220);
 }
 
-/// RFC 8899, section 3; RFC 2923, section 2.1: a router that drops long packets and does not say so.
+/// RFC 8899, section 4.3; RFC 2923, section 2.1: a router that drops long packets and does not say so.
 #[test]
 fn a_black_hole_is_found() {
     let mut pair = Pair::new();

@@ -350,8 +350,7 @@ impl Hand {
             destination_port: self.flow.remote_port,
             sequence: number(self.iss, seq),
         };
-        let error =
-            IcmpError { local: self.flow.local, remote: self.flow.remote, quoted, kind };
+        let error = IcmpError { local: self.flow.local, remote: self.flow.remote, quoted, kind };
         self.tcp.handle_error(&error, self.now)
     }
 
