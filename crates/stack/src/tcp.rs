@@ -44,7 +44,7 @@ mod window;
 pub use config::{Config, Ecn as EcnUse, Keepalive};
 pub use connection::State;
 pub use counters::Counters;
-pub use error::{Error, Reason};
+pub use error::{Error, Reason, Trouble};
 pub use event::{ConnectionId, Event, ListenerId, Ready};
 pub use flow::Flow;
 pub use icmp::{ErrorKind, IcmpError};
@@ -173,7 +173,7 @@ impl Tcp {
     /// event, verb or timeout. The buffer takes any segment if it has room for the path's largest
     /// packet, or for as much as the device splits.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Outgoing> {
-        if let Some(outgoing) = self.replies.poll_transmit(buffer, self.config.checksum_offload) {
+        if let Some(outgoing) = self.replies.poll_transmit(buffer, &self.config) {
             self.counters.segments_sent += 1;
             return Some(outgoing);
         }
