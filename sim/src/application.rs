@@ -22,6 +22,8 @@ pub struct Application {
     pub handle: Handle,
     /// How many bytes it has read, or taken in place.
     pub received: u64,
+    /// When it did last.
+    pub read_at: Instant,
     /// How many bytes the stack has taken from it.
     pub sent: u64,
     /// Why the connection was over before its time.
@@ -57,6 +59,7 @@ impl Application {
             host,
             handle,
             received: 0,
+            read_at: now,
             sent: 0,
             failure: None,
             got_end: false,
@@ -120,7 +123,7 @@ impl Application {
             return Ok(0);
         }
         let taken = bytes.get(..self.read_most(bytes.len())).unwrap_or(bytes);
-        self.check(taken)?;
+        self.check(taken, now)?;
         self.next_read = now + Duration::from_micros(self.script.read_every_us);
         Ok(taken.len())
     }
@@ -158,11 +161,7 @@ impl Application {
         None
     }
 
-    fn read(
-        &mut self,
-        host: &mut dyn Host,
-        now: Instant,
-    ) -> Result<Option<Instant>, Violation> {
+    fn read(&mut self, host: &mut dyn Host, now: Instant) -> Result<Option<Instant>, Violation> {
         let mut buffer = [0; READ_BYTES];
         while self.failure.is_none() && !self.got_end {
             if !self.reads_at(now) {
@@ -170,7 +169,7 @@ impl Application {
             }
             let most = self.read_most(READ_BYTES);
             match host.read(self.handle, &mut buffer[..most], now) {
-                Received::Bytes(length) => self.check(&buffer[..length])?,
+                Received::Bytes(length) => self.check(&buffer[..length], now)?,
                 Received::Nothing => return Ok(None),
                 Received::Finished => self.got_end = true,
                 Received::Failed(failure) => self.failure = Some(failure),
@@ -206,12 +205,13 @@ impl Application {
         usize::try_from(wants).unwrap_or(most)
     }
 
-    fn check(&mut self, bytes: &[u8]) -> Result<(), Violation> {
+    fn check(&mut self, bytes: &[u8], now: Instant) -> Result<(), Violation> {
         if let Some(at) = self.gets.differs(self.received, bytes) {
             let what = format!("host {} read a wrong byte at offset {at} of the stream", self.host);
             return Err(Violation::new("bytes equal", what));
         }
         self.received += bytes.len() as u64;
+        self.read_at = now;
         if self.received > self.expects {
             let (received, expects) = (self.received, self.expects);
             let what = format!("host {} read {received} bytes of {expects}", self.host);
@@ -248,6 +248,3 @@ impl Application {
 
 const WRITE_BYTES: usize = 16 * 1024;
 const READ_BYTES: usize = 16 * 1024;
-
-
-

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::Frame;
 
-mod bare;
 mod device;
 mod peer;
+mod portolan;
 
-pub use bare::Bare;
 pub use peer::Smoltcp;
+pub use portolan::Portolan;
 
 /// A connection, as its host names it.
 pub type Handle = u64;
@@ -69,11 +69,15 @@ pub trait Host {
     /// Resets the connection and gives the handle back.
     fn abort(&mut self, handle: Handle, now: Instant);
     /// The state of a connection, if the stack tells.
-    fn state(&self, _handle: Handle) -> Option<State> {
+    fn state(&mut self, _handle: Handle) -> Option<State> {
         None
     }
+    /// Whether packets that TCP sent never left, for want of the neighbour's hardware address.
+    fn has_lost(&self) -> bool {
+        false
+    }
     /// What the stack holds.
-    fn holdings(&self) -> Holdings;
+    fn holdings(&mut self) -> Holdings;
 }
 
 /// What the program should know.

@@ -165,8 +165,11 @@ impl Link {
         arrives: &mut dyn FnMut(Instant, End, Frame),
     ) {
         let delay = Duration::from_micros(self.settings.delay_us);
-        let is_spared = is_spared(&frame);
-        if !is_spared && self.is_lost(now) {
+        if is_spared(&frame) {
+            arrives(now + delay, End::Far, frame);
+            return;
+        }
+        if self.is_lost(now) {
             return;
         }
         if let Some(error) = too_big::refused(&frame, self.settings.mtu, self.settings.answer) {
@@ -178,10 +181,6 @@ impl Link {
         let Some(sent) = self.serialized(frame.len(), now) else { return };
         if self.settings.pads && frame.len() < ETHERNET_BYTES_MIN {
             frame.resize(ETHERNET_BYTES_MIN, 0);
-        }
-        if is_spared {
-            arrives(sent + delay, End::Far, frame);
-            return;
         }
         self.double(&frame, sent + delay, arrives);
         if self.random.happens(self.settings.mark_ppm)
@@ -212,7 +211,8 @@ impl Link {
         }
         let waiting = start.since(now.max(self.paused_until)).as_micros() * rate / 1_000_000;
         let bound = u128::from(self.settings.queue_bytes);
-        if bound > 0 && waiting + bytes as u128 > bound.max(ETHERNET_BYTES_MAX) {
+        // A queue that takes not even one frame would be no link.
+        if bound > 0 && waiting > 0 && waiting + bytes as u128 > bound {
             return None;
         }
         let micros = (bytes as u128 * 1_000_000).div_ceil(rate);
@@ -220,12 +220,7 @@ impl Link {
         Some(self.busy_until)
     }
 
-    fn double(
-        &mut self,
-        frame: &Frame,
-        at: Instant,
-        arrives: &mut dyn FnMut(Instant, End, Frame),
-    ) {
+    fn double(&mut self, frame: &Frame, at: Instant, arrives: &mut dyn FnMut(Instant, End, Frame)) {
         if self.random.happens(self.settings.duplicate_ppm) {
             let later = self.random.below(self.settings.duplicate_us + 1);
             arrives(at + Duration::from_micros(later), End::Far, frame.clone());
@@ -269,10 +264,8 @@ fn is_control(frame: &[u8]) -> bool {
 
 /// Without the frame check sequence.
 const ETHERNET_BYTES_MIN: usize = 60;
-/// A queue that takes not even one frame would be no link.
-const ETHERNET_BYTES_MAX: u128 = 1_514;
 const NOT_ECT: u8 = 0;
 const CONGESTION_EXPERIENCED: u8 = 3;
 
-
-
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use portolan_stack::Instant;
 
 use crate::{
     frame::Frame,
-    host::{Bare, Event, Handle, Host, Kind, Setup, Smoltcp},
+    host::{Event, Handle, Host, Kind, Portolan, Setup, Smoltcp},
     link::{End, Link},
     observer::Observer,
     pcap::Capture,
@@ -32,6 +32,8 @@ pub struct Outcome {
     pub bytes: u64,
     /// How long it took on the virtual clock.
     pub lasted: Duration,
+    /// How long it took until the last byte was read.
+    pub transferred: Duration,
     /// All frames, if the scenario wants them.
     pub capture: Capture,
 }
@@ -55,6 +57,7 @@ pub fn run(scenario: &Scenario) -> Outcome {
         violation: violation.map(|violation| violation.at(world.now)),
         segments: world.observer.segments,
         bytes: world.pairs.bytes(),
+        transferred: world.pairs.last_read().since(scenario.start()),
         lasted: world.now.since(scenario.start()),
         capture: world.capture,
     }
@@ -233,7 +236,7 @@ impl<'a> World<'a> {
             let met = match event {
                 Event::Accepted { port: _, remote, handle } => {
                     let on = &mut *self.hosts[host];
-                    Some(self.pairs.accept(host, handle, remote, on, self.now)?)
+                    self.pairs.accept(host, handle, remote, on, self.now)?
                 }
                 Event::Ready(handle) => self.pairs.find(host, handle),
             };
@@ -259,6 +262,7 @@ impl<'a> World<'a> {
         for _ in 0..FRAMES_MAX {
             let Some(frame) = self.hosts[host].poll_transmit(self.now) else { return Ok(()) };
             self.capture.add(self.now, &frame);
+            self.observer.has_lost[host] = self.hosts[host].has_lost();
             self.observer.sent(host, &frame, self.now)?;
             let (queue, links) = (&mut self.queue, &mut self.links);
             links[host].send(frame, self.now, &mut |at, end, frame| {
@@ -274,7 +278,7 @@ impl<'a> World<'a> {
 #[must_use]
 pub fn host_of(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Box<dyn Host> {
     match setup.kind {
-        Kind::Portolan => Box::new(Bare::new(number, ipv6, setup, now)),
+        Kind::Portolan => Box::new(Portolan::new(number, ipv6, setup, now)),
         Kind::Smoltcp => Box::new(Smoltcp::new(number, ipv6, setup, now)),
     }
 }
@@ -283,6 +287,3 @@ const AT_ONCE_MAX: u32 = 20_000;
 const STEPS_MAX: u64 = 500_000;
 const EVENTS_MAX: usize = 100_000;
 const FRAMES_MAX: usize = 100_000;
-
-
-

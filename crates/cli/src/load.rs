@@ -4,6 +4,8 @@ mod client;
 mod ports;
 mod server;
 
+pub use server::{interval, text as server_text};
+
 use std::{
     io, process,
     process::ExitCode,
@@ -87,13 +89,13 @@ fn bytes(text: &str) -> Result<u32, String> {
 }
 
 /// A line of JSON.
-fn print_json(record: &impl serde::Serialize) -> anyhow::Result<()> {
+pub fn print_json(record: &impl serde::Serialize) -> anyhow::Result<()> {
     let line = serde_json::to_string(record).context("cannot write JSON")?;
     print_text(&line)
 }
 
 /// A line, or several.
-fn print_text(text: &str) -> anyhow::Result<()> {
+pub fn print_text(text: &str) -> anyhow::Result<()> {
     use io::Write;
     let mut out = io::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush())?;

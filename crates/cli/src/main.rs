@@ -3,12 +3,13 @@
 //! Exit codes: 0 done; 1 the answer is no (nothing of that name, a job that cannot be done here);
 //! 2 an error. A reader that closes the pipe early is no error.
 
-use std::{io, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 mod bench;
 mod doctor;
+mod host;
 mod listing;
 mod load;
 mod map;
@@ -34,6 +35,7 @@ enum Command {
     Sockets(sockets::SocketsArgs),
     Probe(probe::ProbeArgs),
     Load(load::LoadArgs),
+    Host(Box<host::HostArgs>),
     Doctor(doctor::DoctorArgs),
     Bench(bench::BenchArgs),
 }
@@ -46,15 +48,9 @@ fn main() -> ExitCode {
         Command::Sockets(args) => sockets::run(args),
         Command::Probe(args) => probe::run(args),
         Command::Load(args) => load::run(args),
+        Command::Host(args) => host::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
     };
-    let is_closed_pipe = |io: &io::Error| io.kind() == io::ErrorKind::BrokenPipe;
-    done.unwrap_or_else(|error| {
-        if error.chain().any(|cause| cause.downcast_ref().is_some_and(is_closed_pipe)) {
-            return ExitCode::SUCCESS;
-        }
-        anstream::eprintln!("portolan: {}", print::error(&error));
-        ExitCode::from(2)
-    })
+    done.unwrap_or_else(|error| print::ending(&error))
 }

@@ -16,9 +16,16 @@ pub const ADDRESSES_MAX: usize = 65_536;
 /// # Errors
 /// [`Error::Addresses`], which says what to write.
 pub fn parse_addresses(text: &str) -> Result<Vec<SocketAddr>, Error> {
+    parse_addresses_at(text, Ipv4Addr::LOCALHOST.into())
+}
+
+/// The same, with another address for ports alone.
+pub(crate) fn parse_addresses_at(text: &str, alone: IpAddr) -> Result<Vec<SocketAddr>, Error> {
+    let alone = SocketAddr::new(alone, 0).to_string();
+    let alone = alone.rsplit_once(':').map_or("", |(host, _)| host);
     let mut all = Vec::new();
     for item in text.split(',').map(str::trim) {
-        let (host, ports) = item.rsplit_once(':').unwrap_or(("127.0.0.1", item));
+        let (host, ports) = item.rsplit_once(':').unwrap_or((alone, item));
         let ports = range(ports).ok_or_else(|| problem(item, ADDRESS))?;
         let first: SocketAddr = format!("{host}:{}", ports.start())
             .parse()

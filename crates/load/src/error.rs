@@ -70,6 +70,9 @@ pub enum Error {
         /// How many there can be.
         allowed: u64,
     },
+    /// A host of this process that cannot begin, or ended early.
+    #[error(transparent)]
+    Host(#[from] portolan_host::Error),
     /// A system call that does not usually fail.
     #[error("cannot {what}: {source}")]
     System {

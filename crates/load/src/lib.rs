@@ -26,9 +26,11 @@
 //! `source_ports/advice.rs`), `deadlines.rs`, `times.rs`, `http.rs` (`http/fields.rs`,
 //! `http/body.rs`, `http/request.rs`, `http/response.rs`); what both ends use: `poll.rs`,
 //! `stop.rs`, `socket.rs`; the server, `server.rs` (`server/options.rs`, `server/service.rs`,
-//! `server/summary.rs`, `server/listeners.rs`, `server/worker.rs`, `server/connections.rs`,
-//! `server/output.rs`, `server/http.rs`, `server/http/date.rs`, `server/datagrams.rs`,
-//! `server/counters.rs`); names, `resolve.rs`; the client, `client.rs` (`client/threads.rs`,
+//! `server/summary.rs`, `server/listeners.rs`, `server/worker.rs`, `server/stream.rs`,
+//! `server/connections.rs`, `server/served.rs`, `server/output.rs`, `server/http.rs`,
+//! `server/http/date.rs`, `server/datagrams.rs`, `server/counters.rs`, `server/account.rs`; on a
+//! host of this process: `server/hosted.rs`, `server/hosted/stream.rs`,
+//! `server/hosted/program.rs`); names, `resolve.rs`; the client, `client.rs` (`client/threads.rs`,
 //! `client/processes.rs`, `client/gate.rs`, `client/worker.rs`, `client/hold.rs`, `client/job.rs`,
 //! `client/run.rs`, `client/slots.rs`, `client/protocol.rs`, `client/connections.rs`,
 //! `client/connections/flights.rs`, `client/connections/transfer.rs`,
@@ -66,8 +68,8 @@ pub use interval::Interval;
 pub use options::{ClientOptions, Close, DATAGRAM_BYTES_MAX, MESSAGE_BYTES_MAX, Mode, Share};
 pub use resolve::parse_targets;
 pub use server::{
-    BODY_BYTES_MAX, Port, PortCounts, Serve, Server, ServerInterval, ServerOptions, ServerSummary,
-    Service, Sizes, Transports, parse_serve,
+    BODY_BYTES_MAX, HostedServer, Port, PortCounts, Serve, Server, ServerInterval, ServerOptions,
+    ServerSummary, Service, Sizes, Transports, parse_serve, parse_serve_at,
 };
 pub use stop::Stop;
 pub use summary::{Limit, PortsUsed, Summary, VERSION};

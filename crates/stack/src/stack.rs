@@ -73,6 +73,10 @@ pub struct Stack {
     /// is written where it belongs then.
     sends_v6: bool,
     discovers_routers: bool,
+    /// Whether the last frame was none of TCP.
+    message_left: bool,
+    /// Whether more may be sent at once, after many segments that had nowhere to go.
+    is_interrupted: bool,
 }
 
 impl Stack {
@@ -117,6 +121,8 @@ impl Stack {
             conflict: None,
             sends_v6: false,
             discovers_routers: config.discover_routers,
+            message_left: false,
+            is_interrupted: false,
         })
     }
 
@@ -159,6 +165,9 @@ impl Stack {
     /// a verb can bring news.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.is_interrupted {
+            return Some(Instant::ZERO);
+        }
         let deadlines = [
             self.addresses.deadline(),
             self.router_solicitations.map(|(_, at)| at),

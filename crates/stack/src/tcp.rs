@@ -32,6 +32,7 @@ mod input;
 mod lent;
 mod listen;
 mod output;
+mod pressure;
 mod replies;
 mod segment;
 mod settle;
@@ -54,6 +55,7 @@ pub use verbs::Info;
 use connection::{Connection, Context, Spare};
 use listen::Listeners;
 use ports::Ports;
+use pressure::Starved;
 use replies::Replies;
 use segment::{Segment, flow_of};
 use store::Store;
@@ -81,6 +83,8 @@ pub struct Tcp {
     senders: VecDeque<u32>,
     /// Who has something to tell.
     tellers: VecDeque<Teller>,
+    /// Who has something to write, and waits for memory.
+    starved: Starved,
     /// A flow that begins again, and the last number of the connection before (RFC 6191).
     reopened: Option<(Flow, portolan_wire::Seq)>,
 }
@@ -106,9 +110,10 @@ impl Tcp {
             wheel: Wheel::new(now),
             pool: Pool::new(config.blocks_max),
             spare: Spare::default(),
-            replies: Replies::new(),
+            replies: Replies::new(keys),
             senders: VecDeque::new(),
             tellers: VecDeque::new(),
+            starved: Starved::new(),
             reopened: None,
             keys: *keys,
             config,
@@ -173,10 +178,22 @@ impl Tcp {
     /// event, verb or timeout. The buffer takes any segment if it has room for the path's largest
     /// packet, or for as much as the device splits.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Outgoing> {
-        if let Some(outgoing) = self.replies.poll_transmit(buffer, &self.config) {
-            self.counters.segments_sent += 1;
-            return Some(outgoing);
+        // By turns, so that a flood of SYNs does not silence connections, nor they the answers.
+        if self.replies.has_turn() {
+            self.transmit_reply(buffer).or_else(|| self.transmit_connection(now, buffer))
+        } else {
+            self.transmit_connection(now, buffer).or_else(|| self.transmit_reply(buffer))
         }
+    }
+
+    fn transmit_reply(&mut self, buffer: &mut [u8]) -> Option<Outgoing> {
+        let outgoing = self.replies.poll_transmit(buffer, &self.config)?;
+        self.counters.segments_sent += 1;
+        Some(outgoing)
+    }
+
+    fn transmit_connection(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Outgoing> {
+        self.replies.give_turn();
         while let Some(index) = self.senders.pop_front() {
             let (mut context, connections) = self.context(now);
             let Some(connection) = connections.get_mut(index) else { continue };
@@ -196,6 +213,7 @@ impl Tcp {
 
     /// What happened since the last call.
     pub fn poll_event(&mut self) -> Option<Event> {
+        self.wake_starved();
         loop {
             match self.tellers.pop_front()? {
                 Teller::Listener(listener) => return Some(Event::Acceptable(listener)),
@@ -205,7 +223,8 @@ impl Tcp {
                     connection.owner.is_queued = false;
                     let ready = core::mem::take(&mut connection.owner.ready);
                     let id = ConnectionId { index, generation };
-                    if connection.owner.has_it && !ready.is_empty() {
+                    let has_owner = connection.owner.has_it && !connection.owner.is_orphan;
+                    if has_owner && !ready.is_empty() {
                         return Some(Event::Connection { id, ready });
                     }
                 }

@@ -4,6 +4,7 @@ mod features;
 
 use std::{
     io,
+    net::{IpAddr, Ipv4Addr},
     os::fd::{AsRawFd, OwnedFd},
 };
 
@@ -51,6 +52,46 @@ pub fn set_up(name: &str, is_up: bool) -> io::Result<()> {
     let mut request = request(name)?;
     request.ifr_ifru.ifru_flags = after;
     ioctl(&mut request, libc::SIOCSIFFLAGS)
+}
+
+/// Gives it an address. Over IPv4 an address that it has is replaced.
+///
+/// # Errors
+/// `EPERM` without CAP_NET_ADMIN over the namespace, `ENODEV` where there is none of the name,
+/// `EINVAL` for what is no address of a host, `EEXIST` where it has the address (IPv6).
+pub fn add_address(name: &str, address: IpAddr, prefix_len: u8) -> io::Result<()> {
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(prefix_len.min(32))).unwrap_or(0);
+            set_inet(name, libc::SIOCSIFADDR, address)?;
+            set_inet(name, libc::SIOCSIFNETMASK, Ipv4Addr::from_bits(mask))
+        }
+        IpAddr::V6(address) => {
+            let request = libc::in6_ifreq {
+                ifr6_addr: libc::in6_addr { s6_addr: address.octets() },
+                ifr6_prefixlen: prefix_len.into(),
+                ifr6_ifindex: i32::try_from(index(name)?).unwrap_or(0),
+            };
+            let socket = rustix::net::socket(AddressFamily::INET6, SocketType::DGRAM, None)?;
+            let what = libc::SIOCSIFADDR;
+            // SAFETY: on a socket of IPv6, SIOCSIFADDR reads one in6_ifreq, which lives until it
+            // returns.
+            let done = unsafe { libc::ioctl(socket.as_raw_fd(), what as _, &raw const request) };
+            if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        }
+    }
+}
+
+/// A request of netdevice(7) that sets an address of IPv4.
+fn set_inet(name: &str, what: libc::c_ulong, address: Ipv4Addr) -> io::Result<()> {
+    let mut request = request(name)?;
+    let mut data = [0; 14];
+    let octets = address.octets().map(|byte| libc::c_char::from_ne_bytes([byte]));
+    // `struct sockaddr_in`: the family, the port, then the address.
+    data[2..6].copy_from_slice(&octets);
+    let sa_family = libc::sa_family_t::try_from(libc::AF_INET).unwrap_or(0);
+    request.ifr_ifru.ifru_addr = libc::sockaddr { sa_family, sa_data: data };
+    ioctl(&mut request, what)
 }
 
 /// The longest packet that it sends, from the IP header on, in bytes.

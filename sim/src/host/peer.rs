@@ -11,8 +11,10 @@ use smoltcp::{
     wire::{EthernetAddress, HardwareAddress, IpCidr, IpEndpoint},
 };
 
-use super::{Deliver, Event, Failure, Handle, Holdings, Host, Received, Setup, State, address, mac};
-use crate::{frame::Frame, random::Random};
+use super::{
+    Deliver, Event, Failure, Handle, Holdings, Host, Received, Setup, State, address, mac,
+};
+use crate::frame::Frame;
 
 /// A host that runs smoltcp.
 pub struct Smoltcp {
@@ -22,7 +24,6 @@ pub struct Smoltcp {
     open: Vec<Open>,
     events: VecDeque<Event>,
     setup: Setup,
-    random: Random,
     count: Handle,
 }
 
@@ -61,15 +62,13 @@ impl Smoltcp {
             open: Vec::new(),
             events: VecDeque::new(),
             setup: setup.clone(),
-            random: Random::new(setup.secret, "smoltcp"),
             count: 0,
         }
     }
 
     fn add(&mut self, listens: Option<u16>) -> (Handle, SocketHandle) {
         let buffer = |bytes: usize| SocketBuffer::new(vec![0; bytes]);
-        let socket =
-            Socket::new(buffer(self.setup.receive_bytes), buffer(self.setup.send_bytes));
+        let socket = Socket::new(buffer(self.setup.receive_bytes), buffer(self.setup.send_bytes));
         let socket = self.sockets.add(socket);
         self.count += 1;
         self.open.push(Open {
@@ -100,7 +99,11 @@ impl Smoltcp {
         self.interface.poll(moment(now), &mut self.wire, &mut self.sockets);
         let mut again = Vec::new();
         for open in &mut self.open {
-            let socket = self.sockets.get::<Socket<'_>>(open.socket);
+            let socket = self.sockets.get_mut::<Socket<'_>>(open.socket);
+            if open.is_given_back && socket.can_recv() {
+                // With nobody to read, what comes is refused, as elsewhere.
+                socket.abort();
+            }
             let state = socket.state();
             if let (Some(port), Some(remote)) = (open.listens, socket.remote_endpoint())
                 && socket.may_send()
@@ -187,9 +190,9 @@ impl Host for Smoltcp {
         from: Option<u16>,
         _now: Instant,
     ) -> Result<Handle, Failure> {
-        let port = u16::try_from(self.random.between(49_152, 65_535)).unwrap_or(u16::MAX);
-        let port = from.unwrap_or(port);
         let (handle, socket) = self.add(None);
+        // Never one that was used before.
+        let port = from.unwrap_or(PORT_MIN + u16::try_from(handle).unwrap_or_default());
         let socket = self.sockets.get_mut::<Socket<'_>>(socket);
         let remote = IpEndpoint::new(remote.ip().into(), remote.port());
         let begun = socket.connect(self.interface.context(), remote, port);
@@ -255,7 +258,7 @@ impl Host for Smoltcp {
         }
     }
 
-    fn state(&self, handle: Handle) -> Option<State> {
+    fn state(&mut self, handle: Handle) -> Option<State> {
         Some(match self.of(handle)?.1.state() {
             tcp::State::Closed | tcp::State::Listen => State::Closed,
             tcp::State::SynSent => State::SynSent,
@@ -270,7 +273,7 @@ impl Host for Smoltcp {
         })
     }
 
-    fn holdings(&self) -> Holdings {
+    fn holdings(&mut self) -> Holdings {
         let connections = self.open.iter().filter(|open| open.listens.is_none()).count();
         Holdings { connections, ..Holdings::default() }
     }
@@ -329,3 +332,4 @@ fn moment(now: Instant) -> time::Instant {
 }
 
 const SENT_MAX: usize = 64;
+const PORT_MIN: u16 = 49_152;

@@ -21,6 +21,8 @@ pub(super) struct Arrivals {
     /// The farthest number that the other end ever offered to take, without it: one for each
     /// number of bits by which windows may turn out to be shifted.
     edges: [Option<Seq>; SHIFTS],
+    /// What acknowledged nothing that was sent.
+    ignored: Vec<Repr>,
     /// The newest of the other end's clock.
     pub(super) clock: Option<u32>,
     /// The other end's FIN arrived.
@@ -39,8 +41,13 @@ pub(super) struct Syn {
 
 impl Arrivals {
     /// Takes note of a segment, and says whether it brought anything new. What the end sent goes
-    /// up to `sent`.
-    pub(super) fn add(&mut self, segment: &Segment<'_>, sent: Option<Seq>, now: Instant) -> bool {
+    /// from its first number up to the second one.
+    pub(super) fn add(
+        &mut self,
+        segment: &Segment<'_>,
+        sent: Option<(Seq, Seq)>,
+        now: Instant,
+    ) -> bool {
         let header = segment.packet.repr();
         self.heard_at = Some(now);
         if header.flags.contains(Flags::RST) {
@@ -71,10 +78,22 @@ impl Arrivals {
         is_new
     }
 
-    fn acknowledge(&mut self, header: &Repr, is_syn: bool, sent: Option<Seq>) -> bool {
-        let Some(sent) = sent else { return false };
+    /// The end takes up an older first number than its last one: what seemed to acknowledge nothing
+    /// may be about that.
+    pub(super) fn reconsider(&mut self, sent: (Seq, Seq)) {
+        (self.acknowledged, self.edges) = (None, Default::default());
+        for header in std::mem::take(&mut self.ignored) {
+            self.acknowledge(&header, header.flags.contains(Flags::SYN), Some(sent));
+        }
+    }
+
+    fn acknowledge(&mut self, header: &Repr, is_syn: bool, sent: Option<(Seq, Seq)>) -> bool {
+        let Some((first, next)) = sent else { return false };
         let acknowledgment = header.acknowledgment;
-        if acknowledgment.after(sent) {
+        if acknowledgment.distance(first) > next.distance(first) {
+            if self.ignored.len() < IGNORED_MAX {
+                self.ignored.push(*header);
+            }
             return false;
         }
         let is_new = self.acknowledged.is_none_or(|so_far| so_far.before(acknowledgment));
@@ -101,5 +120,6 @@ impl Arrivals {
 
 /// Old duplicates among them.
 const SYNS_MAX: usize = 31;
+const IGNORED_MAX: usize = 100;
 /// 0 to 14 bits: RFC 7323, section 2.3.
 const SHIFTS: usize = 15;

@@ -20,6 +20,8 @@ pub(super) struct End {
     pub(super) is_held: bool,
     /// Its own first segment.
     syn: Option<Repr>,
+    /// First segments before that one: cookies, of which each may be taken up.
+    former: Vec<Repr>,
     /// The other end's first segment, as far as this end acknowledged one.
     accepted: Option<Syn>,
     /// Behind the last sequence number that it sent.
@@ -40,7 +42,7 @@ impl End {
 
     /// A segment arrived. Whether it brought anything new.
     pub(super) fn gets(&mut self, segment: &Segment<'_>, now: Instant) -> bool {
-        let sent = self.syn.map(|_| self.next);
+        let sent = self.syn.map(|syn| (syn.sequence, self.next));
         self.arrived.add(segment, sent, now)
     }
 
@@ -55,7 +57,11 @@ impl End {
         if header.flags.contains(Flags::RST) {
             return self.resets();
         }
-        let is_new = if header.flags.contains(Flags::SYN) { self.begins(header)? } else { false };
+        let is_syn = header.flags.contains(Flags::SYN);
+        let is_new = if is_syn { self.begins(header)? } else { false };
+        if !is_syn {
+            self.takes_up(&header);
+        }
         if self.syn.is_none() {
             return Err(("handshake", "the first segment is no SYN".into()));
         }
@@ -103,7 +109,10 @@ impl End {
         }
         let arrived = std::mem::take(&mut self.arrived);
         let is_held = self.is_held;
-        *self = Self { is_held, syn: Some(header), next: header.sequence, ..Self::default() };
+        let mut former = std::mem::take(&mut self.former);
+        former.extend(self.syn);
+        *self =
+            Self { is_held, syn: Some(header), former, next: header.sequence, ..Self::default() };
         // What came before its own SYN: the SYN that this one answers.
         self.arrived.syns = arrived.syns;
         self.arrived.clock = arrived.clock.filter(|_| header.flags.contains(Flags::ACK));
@@ -111,12 +120,27 @@ impl End {
         Ok(true)
     }
 
+    /// A peer may acknowledge an older cookie than the last one.
+    fn takes_up(&mut self, header: &Repr) {
+        let is_it = |syn: &&Repr| syn.sequence + 1 == header.sequence;
+        if !self.syn.iter().any(|syn| is_it(&syn))
+            && header.sequence != self.next
+            && let Some(syn) = self.former.iter().find(is_it)
+        {
+            self.syn = Some(*syn);
+            self.next = header.sequence;
+            // What came for it was taken for numbers that were never sent.
+            self.arrived.reconsider((syn.sequence, self.next));
+        }
+    }
+
     /// Sequence numbers: nothing left out, nothing behind FIN, nothing beyond the window.
     fn keeps_order(&mut self, segment: &Segment<'_>, header: &Repr) -> Result<(), Broken> {
         let length = segment.packet.sequence_len();
         let end = header.sequence + length;
         if header.sequence.after(self.next) {
-            let left_out = header.sequence.distance(self.next);
+            let next = std::mem::replace(&mut self.next, end);
+            let left_out = header.sequence.distance(next);
             return Err(("sequence", format!("{left_out} numbers before it were never sent")));
         }
         if self.finished.is_some_and(|finished| end.after(finished)) {
@@ -157,17 +181,21 @@ impl End {
 
     /// RFC 7323, section 3.2: once agreed on, timestamps are on every segment; the clock goes on.
     fn keeps_clock(&mut self, header: &Repr) -> Result<(), Broken> {
-        let offers = |header: Option<Repr>| {
-            header.is_some_and(|header| header.options.timestamps.is_some())
-        };
+        let offers =
+            |header: Option<Repr>| header.is_some_and(|header| header.options.timestamps.is_some());
         let agreed = offers(self.syn) && offers(self.accepted.map(|syn| syn.header));
         let Some(timestamps) = header.options.timestamps else {
             return if agreed { Err(("timestamps", "there are none".into())) } else { Ok(()) };
         };
-        if self.clock.is_some_and(|clock| Seq(timestamps.value).before(Seq(clock))) {
+        // Who answers a SYN without keeping anything has options in his clock's low bits.
+        let is_cookie = header.flags.contains(Flags::SYN);
+        let is_back = |clock| Seq(timestamps.value).before(Seq(clock));
+        if !is_cookie && self.clock.is_some_and(is_back) {
             return Err(("timestamps", "the clock goes back".into()));
         }
-        self.clock = Some(timestamps.value);
+        if self.clock.is_none_or(|clock| Seq(clock).before(Seq(timestamps.value))) {
+            self.clock = Some(timestamps.value);
+        }
         let echo = Seq(timestamps.echo);
         let is_made_up = self.arrived.clock.is_none_or(|clock| echo.after(Seq(clock)));
         if agreed && header.flags.contains(Flags::ACK) && is_made_up {
@@ -180,6 +208,10 @@ impl End {
     fn acknowledges(&mut self, header: &Repr) -> Result<(), Broken> {
         let number = header.acknowledgment;
         let Some(accepted) = self.accepted else { return Ok(()) };
+        if header.flags.contains(Flags::SYN) && self.acknowledged.is_some() {
+            // An old duplicate of the peer's SYN gets the same cookie again.
+            return Ok(());
+        }
         if self.acknowledged.is_some_and(|before| number.before(before)) {
             return Err(("acknowledgment", "it goes back".into()));
         }

@@ -23,6 +23,8 @@ pub(super) struct Pairs {
     /// Which pair and side a handle of a host belongs to.
     handles: HashMap<(usize, Handle), (usize, usize)>,
     seed: u64,
+    /// A backlog may be full, so that SYN cookies are sent.
+    has_cookies: bool,
 }
 
 /// The two ends of a connection: side 0 opens it, side 1 accepts it, or opens it as well.
@@ -64,6 +66,7 @@ impl Pairs {
             pairs: scenario.connections.iter().map(pair).collect(),
             handles: HashMap::new(),
             seed: scenario.seed,
+            has_cookies: scenario.services.iter().any(|service| service.backlog < BACKLOG_MIN),
         }
     }
 
@@ -80,6 +83,12 @@ impl Pairs {
     pub(super) fn bytes(&self) -> u64 {
         let sides = self.pairs.iter().flat_map(|pair| pair.sides.iter().flatten());
         sides.map(|side| side.program.received).sum()
+    }
+
+    /// When a program read something last.
+    pub(super) fn last_read(&self) -> Instant {
+        let sides = self.pairs.iter().flat_map(|pair| pair.sides.iter().flatten());
+        sides.map(|side| side.program.read_at).max().unwrap_or_default()
     }
 
     /// Whether every connection was opened and every program is through.
@@ -128,19 +137,25 @@ impl Pairs {
         remote: SocketAddr,
         host: &mut dyn Host,
         now: Instant,
-    ) -> Result<(usize, usize), Violation> {
+    ) -> Result<Option<(usize, usize)>, Violation> {
         let knows = |pair: &Pair| {
             pair.connection.from != number
                 && pair.sides[1].is_none()
                 && pair.sides[0].as_ref().is_some_and(|side| side.local == remote)
         };
         let Some(pair) = self.pairs.iter().rposition(knows) else {
+            if self.has_cookies {
+                // A late acknowledgment of a cookie opens a connection a second time: the price of
+                // keeping nothing (RFC 4987, section 3.6). Its program wants no such thing.
+                host.abort(handle, now);
+                return Ok(None);
+            }
             let what = format!("host {number} accepted {remote}, which nobody opened");
             return Err(Violation::new("accept", what));
         };
         let local = host.local(handle).unwrap_or(self.pairs[pair].remotes[0]);
         self.add((pair, 1), (number, handle), (local, remote), now);
-        Ok((pair, 1))
+        Ok(Some((pair, 1)))
     }
 
     fn add(
@@ -251,3 +266,5 @@ impl Pair {
 
 /// Where side 0 of a simultaneous opening comes from.
 const SIMULTANEOUS_PORT: u16 = 5_000;
+/// More than any scenario has connections.
+const BACKLOG_MIN: usize = 64;

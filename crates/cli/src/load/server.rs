@@ -1,6 +1,6 @@
 //! `portolan load server`.
 
-mod text;
+pub mod text;
 
 use std::{
     io::{self, IsTerminal},
@@ -214,7 +214,7 @@ impl ServerArgs {
 }
 
 /// A time between two lines.
-fn interval(text: &str) -> Result<Duration, String> {
+pub fn interval(text: &str) -> Result<Duration, String> {
     let interval = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     let possible = Duration::from_millis(10)..=Duration::from_secs(3600);
     if possible.contains(&interval) { Ok(interval) } else { Err("10ms to 1h is possible".into()) }

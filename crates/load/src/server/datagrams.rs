@@ -10,14 +10,14 @@ use rustix::{
 use super::{counters::Counters, service::Service};
 
 /// How many datagrams of one socket are answered before others have their turn.
-const ANSWERED_IN_TURN: usize = 32;
+pub(super) const ANSWERED_IN_TURN: usize = 32;
 
 /// The first bytes of a request stand in its response too, so that the client knows which one it
 /// answers.
 pub(crate) const TAG: usize = 8;
 
 /// The longest datagram, and more.
-const DATAGRAM: usize = 65_536;
+pub(super) const DATAGRAM: usize = 65_536;
 
 pub(super) struct Datagrams {
     read: Box<[u8]>,
@@ -44,17 +44,8 @@ impl Datagrams {
             counters.datagrams_received.add(1);
             counters.bytes_received.add(count as u64);
             let Some(source) = source else { continue };
-            let response = match service {
-                Service::Echo => &self.read[..count],
-                Service::RequestResponse { response_bytes: length @ 1.., .. } => {
-                    let length = usize::try_from(length).unwrap_or(DATAGRAM).min(DATAGRAM);
-                    let tag = count.min(TAG).min(length);
-                    self.response[..tag].copy_from_slice(&self.read[..tag]);
-                    self.response[tag..TAG].fill(0);
-                    &self.response[..length]
-                }
-                Service::RequestResponse { .. } | Service::Sink | Service::Http { .. } => continue,
-            };
+            let response = respond(service, &self.read[..count], &mut self.response);
+            let Some(response) = response else { continue };
             match sendto(socket, response, SendFlags::NOSIGNAL, &source) {
                 Ok(count) => {
                     counters.datagrams_sent.add(1);
@@ -63,5 +54,24 @@ impl Datagrams {
                 Err(_) => counters.errors.add(1),
             }
         }
+    }
+}
+
+/// The answer to a datagram, if there is one. `buffer` has room for the longest.
+pub(super) fn respond<'a>(
+    service: Service,
+    request: &'a [u8],
+    buffer: &'a mut [u8],
+) -> Option<&'a [u8]> {
+    match service {
+        Service::Echo => Some(request),
+        Service::RequestResponse { response_bytes: length @ 1.., .. } => {
+            let length = usize::try_from(length).unwrap_or(DATAGRAM).min(DATAGRAM);
+            let tag = request.len().min(TAG).min(length);
+            buffer[..tag].copy_from_slice(&request[..tag]);
+            buffer[tag..TAG].fill(0);
+            Some(&buffer[..length])
+        }
+        Service::RequestResponse { .. } | Service::Sink | Service::Http { .. } => None,
     }
 }

@@ -70,6 +70,13 @@ impl ServerOptions {
         if places.is_empty() {
             return wrong("there is nowhere to listen: name an address and a port");
         }
+        self.check_services()
+    }
+
+    /// The same, where there need not be any service.
+    pub(super) fn check_services(&self) -> Result<(), Error> {
+        let wrong = |text: &str| Err(Error::Options(text.to_owned()));
+        let places = self.places();
         if self.timeout < Duration::from_secs(1) || self.timeout > Duration::from_secs(3600) {
             return wrong("the server's timeout is a second to an hour");
         }

@@ -1,14 +1,10 @@
 //! What a connection has yet to send: nothing, but for when its other end reads slower than it
 //! writes.
 
-use std::{io::IoSlice, os::fd::OwnedFd};
-
-use rustix::{
-    io::Errno,
-    net::{SendAncillaryBuffer, SendFlags, send, sendmsg},
+use super::{
+    counters::Counters,
+    stream::{Failure, Stream},
 };
-
-use super::counters::Counters;
 
 /// How many bytes are written at once, at most.
 pub(super) const PIECE: usize = 65_536;
@@ -19,9 +15,9 @@ const WRITES_IN_TURN: usize = 16;
 /// What came of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// The kernel took all.
+    /// All was taken.
     All,
-    /// It takes no more for now.
+    /// No more is taken for now.
     Blocked,
     /// There is more, but others have their turn now.
     TurnOver,
@@ -67,20 +63,19 @@ impl Output {
         self.held.take().map(|held| held.input).filter(|input| !input.is_empty())
     }
 
-    /// Sends `bytes` and then what is owed; nothing is held. What the kernel does not take of them
-    /// is.
+    /// Sends `bytes` and then what is owed; nothing is held. What is not taken of them is.
     pub(super) fn send(
         &mut self,
-        socket: &OwnedFd,
+        stream: &mut impl Stream,
         bytes: &[u8],
         filler: &[u8],
         counters: &Counters,
-    ) -> Result<Sent, Errno> {
+    ) -> Result<Sent, Failure> {
         if !bytes.is_empty() {
-            let sent = match write(socket, bytes, self.piece(filler)) {
+            let sent = match stream.write(bytes, self.piece(filler)) {
                 Ok(count) => count,
-                Err(Errno::AGAIN | Errno::INTR) => 0,
-                Err(errno) => return Err(errno),
+                Err(Failure::Blocked | Failure::Interrupted) => 0,
+                Err(failure) => return Err(failure),
             };
             counters.bytes_sent.add(sent as u64);
             if let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
@@ -89,27 +84,27 @@ impl Output {
                 self.filler -= (sent - bytes.len()) as u64;
             }
         }
-        self.go_on(socket, filler, counters)
+        self.go_on(stream, filler, counters)
     }
 
     /// Sends what is held and owed, as far as the kernel takes it in one turn.
     pub(super) fn go_on(
         &mut self,
-        socket: &OwnedFd,
+        stream: &mut impl Stream,
         filler: &[u8],
         counters: &Counters,
-    ) -> Result<Sent, Errno> {
+    ) -> Result<Sent, Failure> {
         for _ in 0..WRITES_IN_TURN {
             let piece = self.piece(filler);
             let rest = self.held.as_ref().map_or(&[][..], |held| &held.bytes[held.sent..]);
             if rest.is_empty() && piece.is_empty() {
                 return Ok(Sent::All);
             }
-            let sent = match write(socket, rest, piece) {
+            let sent = match stream.write(rest, piece) {
                 Ok(count) => count,
-                Err(Errno::AGAIN) => return Ok(Sent::Blocked),
-                Err(Errno::INTR) => continue,
-                Err(errno) => return Err(errno),
+                Err(Failure::Blocked) => return Ok(Sent::Blocked),
+                Err(Failure::Interrupted) => continue,
+                Err(failure) => return Err(failure),
             };
             counters.bytes_sent.add(sent as u64);
             let of_held = sent.min(rest.len());
@@ -132,16 +127,6 @@ impl Output {
         let length = usize::try_from(self.filler).unwrap_or(usize::MAX);
         &filler[..length.min(filler.len())]
     }
-}
-
-/// One system call for both, if there is something of both.
-fn write(socket: &OwnedFd, bytes: &[u8], piece: &[u8]) -> Result<usize, Errno> {
-    if bytes.is_empty() || piece.is_empty() {
-        let some = if bytes.is_empty() { piece } else { bytes };
-        return send(socket, some, SendFlags::NOSIGNAL);
-    }
-    let both = [IoSlice::new(bytes), IoSlice::new(piece)];
-    sendmsg(socket, &both, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! What is served at an address, and how people write it.
 
-use std::{fmt, net::SocketAddr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+};
 
-use crate::{Error, MESSAGE_BYTES_MAX, parse_addresses};
+use crate::{Error, MESSAGE_BYTES_MAX, addresses::parse_addresses_at};
 
 /// The largest body that [`Service::Http`] answers with. No memory is needed for it.
 pub const BODY_BYTES_MAX: u64 = 1 << 30;
@@ -58,11 +61,19 @@ impl Default for Sizes {
 
 /// Reads `echo:9000`, `http:0.0.0.0:8080`, `sink:[::1]:9200-9299`, `rr=4/64:9100` (requests of 4
 /// bytes, responses of 64), `http=1024:8081` (a body of 1,024 bytes): a service, a colon, and
-/// addresses as [`parse_addresses`] reads them.
+/// addresses as [`parse_addresses`](crate::parse_addresses) reads them.
 ///
 /// # Errors
 /// [`Error::Addresses`], which says what to write.
 pub fn parse_serve(text: &str, sizes: Sizes) -> Result<Vec<Serve>, Error> {
+    parse_serve_at(text, sizes, Ipv4Addr::LOCALHOST.into())
+}
+
+/// The same, with another address for ports alone.
+///
+/// # Errors
+/// [`Error::Addresses`], which says what to write.
+pub fn parse_serve_at(text: &str, sizes: Sizes, alone: IpAddr) -> Result<Vec<Serve>, Error> {
     let wrong = |problem: &str| Error::Addresses {
         input: text.chars().take(80).collect(),
         problem: problem.to_owned(),
@@ -89,7 +100,7 @@ pub fn parse_serve(text: &str, sizes: Sizes) -> Result<Vec<Serve>, Error> {
         _ => return Err(wrong(WHAT)),
     };
     service.check()?;
-    let addresses = parse_addresses(addresses)?;
+    let addresses = parse_addresses_at(addresses, alone)?;
     Ok(addresses.into_iter().map(|address| Serve { address, service }).collect())
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Worker {
     listeners: Vec<Listener>,
     /// Of each of the server's addresses.
     services: Arc<[Service]>,
-    connections: Connections,
+    connections: Connections<OwnedFd>,
     /// Connections that had their turn and could go on.
     queue: Vec<u32>,
     datagrams: Datagrams,
@@ -169,7 +169,7 @@ impl Worker {
             self.connections.set_time(seconds, u64::try_from(date).unwrap_or(0));
             if seconds != self.swept_at {
                 self.swept_at = seconds;
-                self.connections.sweep(self.timeout, &self.tally.ports);
+                self.connections.sweep(self.timeout, &self.tally.ports, drop);
             }
         }
     }
@@ -209,7 +209,7 @@ impl Worker {
         let Some(connection) = self.connections.socket(slot) else { return };
         if self.poll.add(connection, Token::Slot(slot), READ).is_err() {
             self.tally.ports[position(port)].errors.add(1);
-            return self.connections.close(slot, &self.tally.ports);
+            return drop(self.connections.close(slot, &self.tally.ports));
         }
         self.arrange(slot, goes);
     }
@@ -236,7 +236,7 @@ impl Worker {
                 let Some(connection) = self.connections.socket(slot) else { return };
                 let flags = READ | EventFlags::OUT;
                 if self.poll.change(connection, Token::Slot(slot), flags).is_err() {
-                    self.connections.close(slot, &self.tally.ports);
+                    drop(self.connections.close(slot, &self.tally.ports));
                 }
             }
         }

@@ -36,27 +36,39 @@ impl Stack {
     /// The buffer has room for the link's MTU and an Ethernet header at least; with segmentation by
     /// the device, for its largest segment. What does not fit is lost, and counted.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Departure> {
+        self.is_interrupted = false;
+        // A message and a segment by turns, so that a flood of pings or of questions does not
+        // silence connections, nor they the answers.
+        let message = if self.message_left { None } else { self.poll_message(now, buffer) };
+        self.message_left = message.is_some();
+        let departure = message
+            .or_else(|| self.poll_segment(now, buffer))
+            .or_else(|| self.poll_message(now, buffer))?;
+        self.counters.left(departure.len);
+        Some(departure)
+    }
+
+    fn poll_message(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Departure> {
         while let Some(message) = self.outbox.pop() {
             if let Sent::Frame(departure) = self.send(message, now, buffer) {
-                self.counters.left(departure.len);
                 return Some(departure);
             }
         }
+        None
+    }
+
+    fn poll_segment(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Departure> {
         // As many segments as this may be lost or have to wait before the owner is asked again.
         for _ in 0..SEGMENTS_MAX {
-            let departure = self.send_segment(now, buffer)?;
-            if let Sent::Frame(departure) = departure {
-                self.counters.left(departure.len);
+            if let Sent::Frame(departure) = self.send_segment(now, buffer)? {
                 return Some(departure);
             }
             // The question for its neighbour goes first.
-            if let Some(message) = self.outbox.pop()
-                && let Sent::Frame(departure) = self.send(message, now, buffer)
-            {
-                self.counters.left(departure.len);
+            if let Some(departure) = self.poll_message(now, buffer) {
                 return Some(departure);
             }
         }
+        self.is_interrupted = true;
         None
     }
 

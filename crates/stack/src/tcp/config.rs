@@ -11,7 +11,8 @@ pub struct Config {
     pub connections_max: usize,
     /// How many ended connections wait for late segments (TIME-WAIT). With more the oldest go.
     pub time_waits_max: usize,
-    /// How many blocks of [`BLOCK_BYTES`](crate::buffer::BLOCK_BYTES) all buffers may take.
+    /// How many blocks of [`BLOCK_BYTES`](crate::buffer::BLOCK_BYTES) all buffers may take, at
+    /// least 4. The last sixteenth is for what arrives.
     pub blocks_max: usize,
     /// How many bytes of a connection wait at most to be sent or acknowledged.
     pub send_buffer_bytes: u32,

@@ -174,6 +174,8 @@ pub(super) struct Due {
 pub(super) struct Owner {
     pub ready: Ready,
     pub is_queued: bool,
+    /// Whether it stands among those who wait for memory.
+    pub is_starved: bool,
     /// The listener in whose backlog it is, or was.
     pub listener: Option<ListenerId>,
     /// Whether it stands in the listener's queue.

@@ -173,6 +173,9 @@ impl Connection {
 
     /// The first round trip: RFC 6298, section 2, unless SYN was sent twice (section 3).
     pub(super) fn sample_handshake(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
+        if self.sender.last_sent == Instant::NEVER {
+            return;
+        }
         if !self.sender.is_syn_ambiguous {
             self.sender.rtt.sample(context.now.since(self.sender.last_sent), 1, context.now);
         } else {

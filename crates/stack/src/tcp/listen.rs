@@ -162,7 +162,10 @@ impl Tcp {
         listener.half_open += 1;
         let beginning = self.beginning(flow, (arrived.path_mtu)(flow.remote), now);
         let connection = Connection::passive(&beginning, id, segment, &self.config, now);
-        Some(self.insert(connection).index)
+        let index = self.insert(connection).index;
+        // The SYN is taken in: looked at once more, it would be one out of the window.
+        self.settle(index, now);
+        None
     }
 
     /// The numbers with which a connection of this flow begins.

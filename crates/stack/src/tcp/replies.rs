@@ -11,6 +11,7 @@ use super::{
     Config, Flow,
     segment::{Ecn, Outgoing, Segment},
 };
+use crate::random::{Keys, Random};
 
 /// A segment without data that waits to leave.
 #[derive(Clone, Copy)]
@@ -23,18 +24,37 @@ pub(super) struct Reply {
 /// asks for again, if there is one.
 pub(super) struct Replies {
     waiting: VecDeque<Reply>,
+    /// How often connections were asked since the last one left.
+    passed: u8,
+    random: Random,
 }
 
 impl Replies {
-    pub fn new() -> Self {
-        Self { waiting: VecDeque::with_capacity(WAITING_MAX) }
+    pub fn new(keys: &Keys) -> Self {
+        let random = Random::new(keys, REPLIES);
+        Self { waiting: VecDeque::with_capacity(WAITING_MAX), passed: TURNS, random }
     }
 
-    /// Whether there was room.
+    /// Whether the next segment is to be one of these, if there is any.
+    pub fn has_turn(&self) -> bool {
+        self.passed >= TURNS
+    }
+
+    /// A connection is asked.
+    pub fn give_turn(&mut self) {
+        self.passed = self.passed.saturating_add(1);
+    }
+
+    /// Whether there was room. If not, it takes the place of any one of those that wait: under a
+    /// flood each has the same chance, whatever the rhythm in which the flood comes.
     pub fn push(&mut self, reply: Reply) -> bool {
         let has_room = self.waiting.len() < WAITING_MAX;
         if has_room {
             self.waiting.push_back(reply);
+        } else if let Some(place) =
+            self.waiting.get_mut(self.random.below(WAITING_MAX as u32) as usize)
+        {
+            *place = reply;
         }
         has_room
     }
@@ -51,6 +71,7 @@ impl Replies {
             repr.emit(buffer, source, destination)
         };
         self.waiting.pop_front();
+        self.passed = 0;
         written.ok()?;
         Some(Outgoing {
             source,
@@ -111,3 +132,8 @@ fn header(flow: &Flow, sequence: Seq, acknowledgment: Seq, flags: Flags) -> Repr
 }
 
 const WAITING_MAX: usize = 1_024;
+/// How many segments of connections leave between two of these: who is connected goes before
+/// strangers, but does not silence them.
+const TURNS: u8 = 2;
+/// What the random numbers are for.
+const REPLIES: u64 = 0x200;

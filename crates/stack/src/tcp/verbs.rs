@@ -9,7 +9,7 @@ use super::{
     ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp, Trouble,
     connection::Connection, settle::flow_at,
 };
-use crate::Instant;
+use crate::{Instant, buffer::BLOCK_BYTES};
 
 mod settings;
 
@@ -184,20 +184,27 @@ impl Tcp {
     ///
     /// [`Error::Finished`], [`Error::Ended`], [`Error::NoSuchHandle`].
     pub fn write(&mut self, id: ConnectionId, bytes: &[u8], now: Instant) -> Result<usize, Error> {
-        let limit = self.config.send_buffer_bytes;
         self.check_ended(id)?;
-        self.with(id, now, |connection, context| {
+        let (written, is_starved) = self.with(id, now, |connection, context| {
+            let room = context.send_limit();
             let sender = &mut connection.sender;
             if sender.finished {
                 return Err(Error::Finished);
             }
-            let room = limit.saturating_sub(sender.stream.len()) as usize;
-            let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+            let room = room.saturating_sub(sender.stream.len()) as usize;
+            let wanted = room.min(bytes.len());
+            let fits = wanted.min(context.pool.left_for_writers() * BLOCK_BYTES);
+            let fits = bytes.get(..fits).unwrap_or_default();
             let written = sender.stream.push(context.pool, context.spare, fits);
             sender.is_waited_for = written < bytes.len();
+            let is_starved = written < wanted && sender.stream.is_empty();
             connection.arm_if_waiting(context);
-            Ok(written)
-        })?
+            Ok((written, is_starved))
+        })??;
+        if is_starved {
+            self.wait_for_blocks(id.index);
+        }
+        Ok(written)
     }
 
     /// As [`write`](Self::write), and tells the peer that what was written up to here is urgent

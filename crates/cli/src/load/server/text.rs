@@ -104,13 +104,13 @@ fn faults(counts: &PortCounts) -> impl Iterator<Item = (&'static str, u64)> {
     clippy::cast_sign_loss,
     reason = "for people"
 )]
-fn per_second(count: u64, seconds: f64) -> u64 {
+pub fn per_second(count: u64, seconds: f64) -> u64 {
     if seconds > 0.0 { (count as f64 / seconds).round() as u64 } else { 0 }
 }
 
 /// Bytes in the unit that fits.
 #[allow(clippy::cast_precision_loss, reason = "for people")]
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let bytes = bytes as f64;
     match bytes {
         0.0..1e3 => format!("{bytes} B"),

@@ -4,12 +4,12 @@ use std::{
     os::unix::net::UnixStream,
 };
 
-use super::*;
+use super::{super::output::PIECE, *};
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// Connections of which the first is served so, its other end, and its counters.
-fn connection(service: Service) -> (Connections, UnixStream, [Counters; 1]) {
+fn connection(service: Service) -> (Connections<OwnedFd>, UnixStream, [Counters; 1]) {
     let (mine, theirs) = UnixStream::pair().unwrap();
     mine.set_nonblocking(true).unwrap();
     theirs.set_nonblocking(true).unwrap();
@@ -79,11 +79,11 @@ fn who_does_not_read_is_neither_read_nor_kept_in_memory() {
 #[test]
 fn only_what_keeps_http_waiting_is_given_up() {
     let (mut connections, mut theirs, counters) = connection(Service::Http { body_bytes: 1 });
-    let mut say = |connections: &mut Connections, bytes: &[u8], now| {
+    let mut say = |connections: &mut Connections<OwnedFd>, bytes: &[u8], now| {
         connections.set_time(now, 0);
         theirs.write_all(bytes).unwrap();
         let goes = connections.serve(0, EventFlags::IN, &counters);
-        connections.sweep(10, &counters);
+        connections.sweep(10, &counters, drop);
         (goes, counters[0].read().timed_out)
     };
     let going = (Goes::Reading, 0);

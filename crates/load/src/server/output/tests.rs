@@ -1,12 +1,12 @@
 use std::io::Read;
-use std::os::unix::net::UnixStream;
+use std::os::{fd::OwnedFd, unix::net::UnixStream};
 
-use super::*;
+use super::{super::stream::Socket, *};
 
 /// Writes what there is until the kernel takes no more.
 fn write_all(output: &mut Output, socket: &OwnedFd, counters: &Counters) -> Sent {
     loop {
-        match output.go_on(socket, &[b'.'; 100], counters).unwrap() {
+        match output.go_on(&mut Socket(socket), &[b'.'; 100], counters).unwrap() {
             Sent::TurnOver => {}
             sent => return sent,
         }
@@ -22,7 +22,7 @@ fn what_the_kernel_does_not_take_is_sent_later_and_in_order() {
     let (counters, mut output) = (Counters::default(), Output::default());
     let bytes: Vec<u8> = (0..1 << 20).map(|nth| b'a' + (nth % 23) as u8).collect();
     output.owe(12_345);
-    let sent = output.send(&socket, &bytes, &[b'.'; 100], &counters).unwrap();
+    let sent = output.send(&mut Socket(&socket), &bytes, &[b'.'; 100], &counters).unwrap();
     assert_eq!(sent, Sent::Blocked);
     output.hold_input(b"later");
     assert!(!output.is_empty() && output.held() > 5);

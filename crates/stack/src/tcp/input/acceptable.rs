@@ -99,7 +99,10 @@ impl Connection {
             return self.challenge(context);
         }
         if segment.sequence.before(self.receiver.next) {
-            self.note_duplicate(segment.sequence, segment.end(), context);
+            let (end, next) = (segment.end(), self.receiver.next);
+            // What lies beyond was not taken, so that it is not reported.
+            let end = if end.before(next) { end } else { next };
+            self.note_duplicate(segment.sequence, end, context);
         }
         self.due.ack = true;
     }

@@ -82,8 +82,9 @@ impl Connection {
         }
         let was_closed = sender.window == 0;
         self.take_window(segment, u32::from(segment.window) << self.sender.scale);
-        // A peer that answers is there, and may take its time: RFC 9293, MUST-37. But where no
-        // program waits any more, nobody would notice that it takes for ever.
+        // A peer that answers is there, and may take its time: RFC 9293, MUST-37. But not when the
+        // program has gone: its data would take memory for as long as the peer likes (RFC 6429,
+        // section 3).
         if (was_closed || self.sender.window == 0) && !self.owner.is_orphan {
             self.sender.unanswered_since = context.now;
         }

@@ -105,6 +105,8 @@ impl Tcp {
         let syn = self.syn_of(segment, mss);
         let mut connection = Connection::passive(&beginning, id, &syn, &self.config, now);
         connection.due.syn = false;
+        // Nobody knows when it left, so that it measures no round trip.
+        connection.sender.last_sent = Instant::NEVER;
         connection.sender.nxt = ours + 1;
         connection.sender.is_syn_ambiguous = true;
         self.listeners.get_mut(id).ok()?.half_open += 1;

@@ -17,6 +17,9 @@ pub(super) struct Delivery {
     pub bytes: u32,
     /// The newest one that was sent once: when, and its age.
     newest: Option<(Record, Duration)>,
+    /// Something that was sent again was cumulatively acknowledged: what lies behind it may have
+    /// arrived long ago, and waited for it.
+    is_ambiguous: bool,
     /// Something sent once before a timeout was delivered after it.
     is_timeout_refuted: bool,
 }
@@ -39,7 +42,10 @@ impl Scoreboard {
         if acked.bytes == 0 && ack.is_duplicate && ack.una == self.una {
             acked.delivered += self.take_duplicate();
         }
-        acked.rtt = delivery.newest.map(|(_, rtt)| rtt);
+        let newest = delivery.newest.as_ref();
+        let sample =
+            newest.filter(|(record, _)| !delivery.is_ambiguous || record.end.after(ack.una));
+        acked.rtt = sample.map(|(_, rtt)| *rtt);
         if acked.bytes > 0 {
             // RFC 7323, section 4.1: only where SND.UNA advances.
             acked.rtt = acked.rtt.or(ack.echo);
@@ -153,6 +159,8 @@ impl Scoreboard {
         }
         delivery.bytes += record.len();
         self.rack.take_delivered(record, ack);
+        delivery.is_ambiguous |=
+            record.history.has(History::RESENT) && ack.una.at_or_after(record.end);
         // What was SACKed before a timeout arrived then, not now.
         let arrives_now = !record.history.has(History::RESENT.with(History::WAS_SACKED));
         if arrives_now {

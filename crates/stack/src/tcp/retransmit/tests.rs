@@ -259,3 +259,18 @@ fn a_pooled_scoreboard_is_as_new() {
     assert_eq!(sender.board.next_lost(), None);
     assert!(sender.board.records.capacity() <= RECORDS_KEPT * 2);
 }
+
+/// RFC 6298, section 3 (Karn): without SACK, what lies behind a hole arrived long before the ACK
+/// that its repair brings.
+#[test]
+fn what_waited_behind_a_hole_is_no_round_trip() {
+    let mut flight = Sender::without_sack(3);
+    flight.wait(Duration::from_secs(40));
+    flight.retransmission_timeout();
+    assert_eq!(flight.resend(1), [0]);
+    flight.wait(RTT);
+    assert_eq!(flight.ack(3, &[]).rtt, None);
+    flight.send(1);
+    flight.wait(RTT);
+    assert_eq!(flight.ack(4, &[]).rtt, Some(RTT));
+}

@@ -71,6 +71,15 @@ fn an_acknowledgment_is_not_acknowledged() {
     assert!(answers <= 1, "{answers}");
 }
 
+/// A listener that answers an old SYN may do so with the very number that is waited for: by RFC 6528
+/// it grows with time, as that of the connection grew with its data.
+#[test]
+fn an_answer_to_an_old_syn_opens_nothing() {
+    let mut hand = waiting(plain());
+    assert_eq!(hand.answer(given(SYN_ACK, 1, 1)), [""; 0]);
+    assert_eq!(hand.tcp.time_waits(), 1);
+}
+
 /// RFC 9293, MAY-2; RFC 6191, section 2: a SYN with a number beyond all of before begins a new
 /// connection, whose own number is beyond all of before as well.
 #[test]

@@ -1,37 +1,29 @@
-//! TCP alone: each packet is for it, and the other host is the only neighbour.
+//! The stack that is to be tested, as a host.
 
 use std::{
     collections::{HashMap, VecDeque},
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
 };
 
 use portolan_stack::{
-    Instant,
-    random::Keys,
+    Checksum, Cidr, Config, Departure, Instant, Offloads, Stack, Unsent,
     tcp::{
-        self, Arrived, Checksum, ConnectionId, EcnUse, Error, ErrorKind, IcmpError, ListenerId,
-        Outgoing, Ready, Reason, Tcp, congestion::Algorithm,
+        self, ConnectionId, EcnUse, Error, ListenerId, Ready, Reason, Tcp, congestion::Algorithm,
     },
 };
-use portolan_wire::{icmpv4, icmpv6, ipv4, ipv6, protocol, tcp::Packet};
 
 use super::{
     Deliver, Event, Failure, Handle, Holdings, Host, Received, Setup, State, address, device, mac,
 };
-use crate::{
-    frame::{Datagram, Frame, Way, wrapped},
-    neighbor,
-    random::Random,
-};
+use crate::{frame::Frame, random::Random};
 
-/// A host that is nothing but TCP.
-pub struct Bare {
-    tcp: Tcp,
+/// A host that runs [`Stack`].
+pub struct Portolan {
+    stack: Stack,
     number: usize,
     ipv6: bool,
-    setup: Setup,
-    /// The largest packet that the way to the other host takes.
-    path_mtu: u16,
+    /// For the next frame.
+    buffer: Vec<u8>,
     listeners: Vec<(u16, ListenerId)>,
     handles: Handles,
     events: VecDeque<Event>,
@@ -55,21 +47,16 @@ struct Open {
     is_finished: bool,
 }
 
-impl Bare {
+impl Portolan {
     /// The host of this number.
     #[must_use]
     pub fn new(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Self {
-        let mut random = Random::new(setup.secret, "stack");
-        let mut secret = [0; 32];
-        for bytes in secret.chunks_mut(8) {
-            bytes.copy_from_slice(&random.draw().to_le_bytes());
-        }
+        let longest = setup.mtu.max(setup.device_segments);
         Self {
-            tcp: Tcp::new(config(setup), &Keys::new(secret), now),
+            stack: stack(number, ipv6, setup, now),
             number,
             ipv6,
-            setup: setup.clone(),
-            path_mtu: u16::try_from(setup.mtu).unwrap_or(u16::MAX),
+            buffer: vec![0; longest + HEADERS_BYTES_MAX],
             listeners: Vec::new(),
             handles: Handles::default(),
             events: VecDeque::new(),
@@ -78,29 +65,17 @@ impl Bare {
         }
     }
 
+    fn tcp(&mut self) -> &mut Tcp {
+        self.stack.tcp()
+    }
+
     fn id(&self, handle: Handle) -> Option<ConnectionId> {
         Some(self.handles.open.get(&handle)?.id)
     }
 
-    /// Takes the error of ICMP in the packet, if there is one.
-    fn handle_error(&mut self, datagram: &Datagram<'_>, now: Instant) {
-        if !datagram.is_intact() {
-            return;
-        }
-        let Some((kind, quoted, remote)) = error_of(datagram) else { return };
-        let Some(quoted) = Packet::parse_quoted_ports(quoted) else { return };
-        let error = IcmpError { local: datagram.destination, remote, quoted, kind };
-        let is_believed = self.tcp.handle_error(&error, now);
-        if let ErrorKind::TooBig { mtu } = kind
-            && is_believed
-        {
-            let mtu = u16::try_from(mtu).unwrap_or(u16::MAX).max(MTU_MIN);
-            self.path_mtu = self.path_mtu.min(mtu);
-        }
-    }
-
     fn hear(&mut self) {
-        while let Some(event) = self.tcp.poll_event() {
+        while let Some(event) = self.stack.poll_event() {
+            let portolan_stack::Event::Tcp(event) = event else { continue };
             match event {
                 tcp::Event::Acceptable(listener) => self.accept(listener),
                 tcp::Event::Connection { id, ready } => {
@@ -117,8 +92,8 @@ impl Bare {
 
     fn accept(&mut self, listener: ListenerId) {
         let port = self.listeners.iter().find(|(_, id)| *id == listener).map(|(port, _)| *port);
-        while let Ok(Some(id)) = self.tcp.accept(listener, self.now) {
-            let Ok(info) = self.tcp.info(id) else { continue };
+        while let Ok(Some(id)) = self.stack.tcp().accept(listener, self.now) {
+            let Ok(info) = self.tcp().info(id) else { continue };
             let remote = SocketAddr::new(info.flow.remote, info.flow.remote_port);
             let local = SocketAddr::new(info.flow.local, info.flow.local_port);
             let handle = self.handles.add(id, local);
@@ -126,69 +101,40 @@ impl Bare {
             self.events.push_back(Event::Accepted { port, remote, handle });
         }
     }
-
-    fn frames_of(&self, outgoing: Outgoing, segment: &[u8]) -> Vec<Frame> {
-        let way = Way {
-            source_mac: mac(self.number),
-            destination_mac: mac(1 - self.number),
-            source: outgoing.source,
-            destination: outgoing.destination,
-        };
-        let frame = wrapped(way, protocol::TCP, outgoing.ecn.bits(), segment);
-        let headers = frame.len() - segment.len() + outgoing.header_len;
-        let payload = outgoing.segment_payload.map(|payload| (headers, payload.into()));
-        let work =
-            device::Work { checksum: self.setup.device_checksums, segmentation: payload };
-        device::done(frame, work)
-    }
-
 }
 
-impl Host for Bare {
+impl Host for Portolan {
     fn handle_frame(&mut self, frame: &[u8], now: Instant, deliver: Deliver<'_>) {
         self.now = now;
-        self.frames.extend(neighbor::answer(frame, self.number, self.ipv6));
-        let Some(datagram) = Datagram::read(frame) else { return };
-        if datagram.destination != address(self.number, self.ipv6) {
-            return;
-        }
-        if datagram.protocol != protocol::TCP {
-            return self.handle_error(&datagram, now);
-        }
-        let path_mtu = self.path_mtu;
-        let arrived = Arrived {
-            source: datagram.source,
-            destination: datagram.destination,
-            ecn: tcp::Ecn::from_bits(datagram.ecn),
-            checksum: Checksum::Unknown,
-            segment: datagram.payload,
-            path_mtu: &|_| path_mtu,
-        };
         let by_id = &self.handles.by_id;
-        self.tcp.handle_segment(arrived, now, &mut |id, data| match by_id.get(&id) {
-            Some(handle) => deliver(*handle, data),
-            None => 0,
-        });
+        self.stack.handle_frame(
+            frame,
+            Checksum::Unknown,
+            now,
+            &mut |id, data| match by_id.get(&id) {
+                Some(handle) => deliver(*handle, data),
+                None => 0,
+            },
+        );
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
-        self.tcp.handle_timeout(now);
+        self.stack.handle_timeout(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Frame> {
         self.now = now;
         if self.frames.is_empty() {
-            let mut buffer = vec![0; self.setup.mtu.max(self.setup.device_segments) + 128];
-            let outgoing = self.tcp.poll_transmit(now, &mut buffer)?;
-            let frames = self.frames_of(outgoing, buffer.get(..outgoing.len)?);
-            self.frames.extend(frames);
+            let departure = self.stack.poll_transmit(now, &mut self.buffer)?;
+            let frame = self.buffer.get(..departure.len)?.to_vec();
+            self.frames.extend(device::done(frame, work(&departure)));
         }
         self.frames.pop_front()
     }
 
     fn poll_timeout(&mut self, _now: Instant) -> Option<Instant> {
-        self.tcp.poll_timeout()
+        self.stack.poll_timeout()
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -197,7 +143,7 @@ impl Host for Bare {
     }
 
     fn listen(&mut self, port: u16, backlog: usize) -> Result<(), Failure> {
-        let listener = self.tcp.listen(None, port, backlog).map_err(failure)?;
+        let listener = self.tcp().listen(None, port, backlog).map_err(failure)?;
         self.listeners.push((port, listener));
         Ok(())
     }
@@ -212,12 +158,12 @@ impl Host for Bare {
         let id = match from {
             Some(port) => {
                 let local = SocketAddr::new(local, port);
-                self.tcp.connect_from(local, remote, self.path_mtu, now)
+                self.stack.connect_from(local, remote, now)
             }
-            None => self.tcp.connect(local, remote, self.path_mtu, now),
+            None => self.stack.connect(remote, now),
         };
         let id = id.map_err(failure)?;
-        let flow = self.tcp.info(id).map_err(failure)?.flow;
+        let flow = self.tcp().info(id).map_err(failure)?.flow;
         Ok(self.handles.add(id, SocketAddr::new(flow.local, flow.local_port)))
     }
 
@@ -231,15 +177,16 @@ impl Host for Bare {
 
     fn write(&mut self, handle: Handle, bytes: &[u8], now: Instant) -> Result<usize, Failure> {
         let id = self.id(handle).ok_or(Failure::Unknown)?;
-        self.tcp.write(id, bytes, now).map_err(failure)
+        self.tcp().write(id, bytes, now).map_err(failure)
     }
 
     fn read(&mut self, handle: Handle, into: &mut [u8], now: Instant) -> Received {
         let Some(open) = self.handles.open.get(&handle) else {
             return Received::Failed(Failure::Unknown);
         };
-        match self.tcp.read(open.id, into, now) {
-            Ok(0) if open.is_finished => Received::Finished,
+        let is_finished = open.is_finished;
+        match self.stack.tcp().read(open.id, into, now) {
+            Ok(0) if is_finished => Received::Finished,
             Ok(0) => Received::Nothing,
             Ok(count) => Received::Bytes(count),
             Err(error) => Received::Failed(failure(error)),
@@ -248,35 +195,43 @@ impl Host for Bare {
 
     fn finish(&mut self, handle: Handle, now: Instant) {
         if let Some(id) = self.id(handle) {
-            let done = self.tcp.finish(id, now);
+            let done = self.tcp().finish(id, now);
             debug_assert!(done.is_ok(), "the handle is known: {done:?}");
         }
     }
 
     fn close(&mut self, handle: Handle, now: Instant) {
         if let Some(id) = self.handles.remove(handle) {
-            let done = self.tcp.close(id, now);
+            let done = self.tcp().close(id, now);
             debug_assert!(done.is_ok(), "the handle is known: {done:?}");
         }
     }
 
     fn abort(&mut self, handle: Handle, now: Instant) {
         if let Some(id) = self.handles.remove(handle) {
-            let done = self.tcp.abort(id, now);
+            let done = self.tcp().abort(id, now);
             debug_assert!(done.is_ok(), "the handle is known: {done:?}");
         }
     }
 
-    fn state(&self, handle: Handle) -> Option<State> {
-        let info = self.tcp.info(self.id(handle)?).ok()?;
+    fn state(&mut self, handle: Handle) -> Option<State> {
+        let id = self.id(handle)?;
+        let info = self.tcp().info(id).ok()?;
         Some(state(info.state))
     }
 
-    fn holdings(&self) -> Holdings {
+    fn has_lost(&self) -> bool {
+        let counters = self.stack.counters();
+        let reasons = [Unsent::NeighborSilent, Unsent::NeighborWaitingFull, Unsent::OutboxFull];
+        reasons.into_iter().any(|reason| counters.unsent(reason) > 0)
+    }
+
+    fn holdings(&mut self) -> Holdings {
+        let tcp = self.tcp();
         Holdings {
-            connections: self.tcp.connections() + self.tcp.time_waits(),
-            blocks: self.tcp.blocks_in_use(),
-            timers: self.tcp.timers(),
+            connections: tcp.connections() + tcp.time_waits(),
+            blocks: tcp.blocks_in_use(),
+            timers: tcp.timers(),
         }
     }
 }
@@ -296,7 +251,24 @@ impl Handles {
     }
 }
 
-pub(super) fn config(setup: &Setup) -> tcp::Config {
+fn stack(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Stack {
+    let mut random = Random::new(setup.secret, "stack");
+    let mut secret = [0; 32];
+    for bytes in secret.chunks_mut(8) {
+        bytes.copy_from_slice(&random.draw().to_le_bytes());
+    }
+    let address = Cidr::new(address(number, ipv6), if ipv6 { 64 } else { 24 });
+    let offloads = Offloads {
+        checksum: setup.device_checksums || setup.device_segments > 0,
+        segment_bytes_max: setup.device_segments,
+    };
+    let usual = Config::new(mac(number).0, address.into_iter().collect(), secret);
+    let mtu = u16::try_from(setup.mtu).unwrap_or(u16::MAX);
+    let made = Stack::new(Config { mtu, offloads, tcp: config(setup), ..usual }, now);
+    made.unwrap_or_else(|error| panic!("the scenario's host {number} cannot be: {error}"))
+}
+
+fn config(setup: &Setup) -> tcp::Config {
     let usual = tcp::Config::default();
     tcp::Config {
         blocks_max: if setup.blocks > 0 { setup.blocks } else { usual.blocks_max },
@@ -306,8 +278,6 @@ pub(super) fn config(setup: &Setup) -> tcp::Config {
         sack: setup.sack,
         timestamps: setup.timestamps,
         ecn: if setup.ecn { EcnUse::Active } else { EcnUse::Passive },
-        checksum_offload: setup.device_checksums,
-        segment_bytes_max: setup.device_segments,
         ..usual
     }
 }
@@ -340,33 +310,14 @@ fn state(state: tcp::State) -> State {
     }
 }
 
-/// What an error says, the segment that it quotes, and where that was to go.
-fn error_of<'a>(datagram: &Datagram<'a>) -> Option<(ErrorKind, &'a [u8], IpAddr)> {
-    let is_hard = |hard: bool| if hard { ErrorKind::Unreachable } else { ErrorKind::Transient };
-    if datagram.protocol == protocol::ICMPV4 {
-        use icmpv4::{Kind, unreachable};
-        let message = icmpv4::Packet::parse(datagram.payload).ok()?;
-        let quoted = ipv4::Packet::parse_quoted(message.quoted()?).ok()?;
-        let kind = match (message.next_hop_mtu(), message.kind(), message.code()) {
-            (Some(mtu), ..) => ErrorKind::TooBig { mtu: mtu.into() },
-            (None, Kind::DESTINATION_UNREACHABLE, code) => {
-                is_hard(matches!(code, unreachable::PROTOCOL | unreachable::PORT))
-            }
-            _ => ErrorKind::Transient,
-        };
-        return Some((kind, quoted.payload(), quoted.destination().into()));
+/// What is left to the device.
+fn work(departure: &Departure) -> device::Work {
+    let split = departure.segmentation;
+    device::Work {
+        checksum: departure.checksum.is_some(),
+        segmentation: split.map(|split| (split.header_len.into(), split.payload.into())),
     }
-    let message = icmpv6::Packet::parse(datagram.payload).ok()?;
-    let quoted = ipv6::Packet::parse_quoted(message.quoted()?).ok()?;
-    let kind = match (message.mtu(), message.kind(), message.code()) {
-        (Some(mtu), ..) => ErrorKind::TooBig { mtu },
-        (None, icmpv6::Kind::DESTINATION_UNREACHABLE, code) => {
-            is_hard(code == icmpv6::unreachable::PORT)
-        }
-        _ => ErrorKind::Transient,
-    };
-    Some((kind, quoted.payload(), quoted.destination().into()))
 }
 
-/// RFC 791, section 3.1.
-const MTU_MIN: u16 = 576;
+/// Ethernet, IP and TCP with options, and some room.
+const HEADERS_BYTES_MAX: usize = 256;

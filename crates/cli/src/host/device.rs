@@ -1,0 +1,156 @@
+//! The device: opened with the capabilities that the program began with.
+
+use std::{os::fd::BorrowedFd, str::FromStr};
+
+use anyhow::{Context, bail};
+use portolan_host::nic::{
+    self, Arrival, Departure, Error, Fault, Offloads, Origin, Packet, Pcap, Tap, fault::Faults,
+    packet,
+};
+
+use super::HostArgs;
+
+/// What is written for a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nic {
+    /// `tap:NAME`.
+    Tap(String),
+    /// `packet:NAME`.
+    Packet(String),
+}
+
+impl FromStr for Nic {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("tap", name)) if !name.is_empty() => Ok(Self::Tap(name.to_owned())),
+            Some(("packet", name)) if !name.is_empty() => Ok(Self::Packet(name.to_owned())),
+            _ => {
+                Err("write tap:NAME for an interface to this host's kernel, such as tap:ptl0, or \
+                      packet:NAME for one that there is"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+/// One queue, whatever is wrapped around it.
+pub type Queue = Box<dyn nic::Nic + Send>;
+
+/// A device that is open.
+pub struct Device {
+    pub queues: Vec<Queue>,
+    pub told: Told,
+}
+
+/// What is said of it.
+pub struct Told {
+    pub kind: &'static str,
+    pub interface: String,
+    /// It was made now, and goes with this program.
+    pub is_made: bool,
+}
+
+impl Device {
+    /// Opens it, brings it up, and wraps it as the flags say.
+    ///
+    /// # Errors
+    /// Each with what to do.
+    pub fn open(args: &HostArgs) -> anyhow::Result<Self> {
+        let count = usize::from(args.queues);
+        if args.pcap.is_some() && count > 1 {
+            bail!("--pcap writes down one queue: leave it out, or --queues {count}");
+        }
+        let (queues, told) = match &args.nic {
+            Nic::Tap(name) => {
+                let taps = Tap::open(name, count)?;
+                let first = taps.first().context("a TAP has at least one queue")?;
+                first.set_up(true)?;
+                let interface = first.name().to_owned();
+                for peer in &args.peer_address {
+                    portolan_sys::interface::add_address(
+                        &interface,
+                        peer.address(),
+                        peer.prefix_len(),
+                    )
+                    .with_context(|| format!("cannot give {interface} the address {peer}"))?;
+                }
+                let is_made = first.origin() == Origin::Created;
+                (boxed(taps), Told { kind: "tap", interface, is_made })
+            }
+            Nic::Packet(name) => {
+                if !args.peer_address.is_empty() {
+                    bail!("--peer-address is for a TAP: the other end of {name} is elsewhere");
+                }
+                let sockets = Packet::open(name, count, &packet::Options::default())?;
+                let told = Told { kind: "packet", interface: name.clone(), is_made: false };
+                (boxed(sockets), told)
+            }
+        };
+        let wrap = |(nth, queue)| wrap(args, &told.interface, nth, queue);
+        let queues = (0..).zip(queues).map(wrap).collect::<anyhow::Result<_>>()?;
+        Ok(Self { queues, told })
+    }
+}
+
+fn boxed<N: nic::Nic + Send + 'static>(queues: Vec<N>) -> Vec<Queue> {
+    queues.into_iter().map(|queue| Box::new(queue) as Queue).collect()
+}
+
+/// The capture is next to the device: it shows what really went over it.
+fn wrap(args: &HostArgs, interface: &str, nth: u64, queue: Queue) -> anyhow::Result<Queue> {
+    let queue = match &args.pcap {
+        None => queue,
+        Some(path) => {
+            let capture = Pcap::create(queue, interface, path);
+            let capture =
+                capture.with_context(|| format!("cannot write frames to {}", path.display()))?;
+            Box::new(Captured(capture)) as Queue
+        }
+    };
+    Ok(match args.fault {
+        None => queue,
+        // Each queue has its own sequence.
+        Some(faults) => {
+            let seed = faults.seed.wrapping_add(nth);
+            Box::new(Fault::new(queue, &Faults { seed, ..faults }))
+        }
+    })
+}
+
+/// A capture that says when it ends early.
+struct Captured(Pcap<Queue>);
+
+impl Captured {
+    fn tell(&mut self) {
+        if let Some(error) = self.0.take_error() {
+            anstream::eprintln!("portolan: {error}");
+        }
+    }
+}
+
+impl nic::Nic for Captured {
+    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Error> {
+        let received = self.0.receive(take);
+        self.tell();
+        received
+    }
+
+    fn transmit(
+        &mut self,
+        fill: &mut dyn FnMut(&mut [u8]) -> Option<Departure>,
+    ) -> Result<usize, Error> {
+        let sent = self.0.transmit(fill);
+        self.tell();
+        sent
+    }
+
+    fn offloads(&self) -> Offloads {
+        self.0.offloads()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.0.descriptor()
+    }
+}

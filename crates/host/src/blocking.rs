@@ -1,0 +1,143 @@
+//! Handles for other threads, whose calls wait: the blocking style of programming.
+//!
+//! ```no_run
+//! use std::io::{Read, Write};
+//!
+//! use portolan_host::{Config, blocking::Endpoint, nic::Tap};
+//!
+//! let taps = Tap::open("tap0", 1)?;
+//! taps[0].set_up(true)?;
+//! let endpoint = Endpoint::start(&Config::new(vec!["192.0.2.7/24".parse()?]), taps)?;
+//! let listener = endpoint.listen(None, 7)?;
+//! let mut connection = listener.accept()?;
+//! let mut buffer = [0; 1_024];
+//! let count = connection.read(&mut buffer)?;
+//! connection.write_all(&buffer[..count])?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Between a handle and its queue's thread lie two bounded buffers: reading waits while one is
+//! empty, writing while the other is full, and what is not read fills the window that the peer
+//! sees. A handle that is dropped closes what it stands for. When the host ends, whoever waits gets
+//! an error.
+
+mod bridge;
+mod connection;
+mod datagrams;
+mod listener;
+mod mailbox;
+mod pipe;
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, SyncSender},
+    },
+};
+
+use portolan_nic::Nic;
+
+use crate::{Config, Error, Host, Readings, shared::lock};
+use bridge::Bridge;
+pub use connection::Connection;
+pub use datagrams::Datagrams;
+pub use listener::Listener;
+use mailbox::{Mailbox, Order};
+use pipe::Pipe;
+
+/// Connections of a listener that nobody has accepted yet, for each queue of the host.
+const BACKLOG: usize = 1_024;
+
+/// A host whose connections are used by other threads.
+///
+/// It ends when it is dropped, or by [`Endpoint::stop`].
+#[derive(Debug)]
+pub struct Endpoint {
+    host: Mutex<Host>,
+    mailboxes: Vec<Arc<Mailbox>>,
+    /// Whose turn it is to open a connection.
+    next: AtomicUsize,
+}
+
+impl Endpoint {
+    /// Starts a host with these queues of one device.
+    ///
+    /// # Errors
+    /// As of [`Host::start`].
+    pub fn start<N: Nic + Send + 'static>(config: &Config, nics: Vec<N>) -> Result<Self, Error> {
+        let mailboxes: Vec<_> = (0..nics.len()).map(|nth| Arc::new(Mailbox::new(nth))).collect();
+        let bridges = mailboxes.iter().map(|mailbox| Bridge::new(Arc::clone(mailbox)));
+        let host = Host::start(config, nics.into_iter().zip(bridges).collect())?;
+        for mailbox in &mailboxes {
+            mailbox.connect_to(host.remote());
+        }
+        Ok(Self { host: Mutex::new(host), mailboxes, next: AtomicUsize::new(0) })
+    }
+
+    /// Takes connections to a port, at one address or at all.
+    ///
+    /// # Errors
+    /// [`Error::Listen`], [`Error::NotOwn`], [`Error::Ended`].
+    pub fn listen(&self, address: Option<IpAddr>, port: u16) -> Result<Listener, Error> {
+        let listener = Listener::new(self.mailboxes.clone(), BACKLOG);
+        for mailbox in &self.mailboxes {
+            let line = listener.line();
+            ask(mailbox, |answer| Order::Listen { address, port, line, answer })?;
+        }
+        Ok(listener)
+    }
+
+    /// Opens a connection, and waits until it is established.
+    ///
+    /// # Errors
+    /// What connections end by, and `NotConnected` when the host has ended.
+    pub fn connect(&self, remote: SocketAddr) -> io::Result<Connection> {
+        let nth = self.next.fetch_add(1, Ordering::Relaxed) % self.mailboxes.len().max(1);
+        let Some(mailbox) = self.mailboxes.get(nth) else { return Err(pipe::ended()) };
+        let pipe = Arc::new(Pipe::connecting(Arc::clone(mailbox)));
+        mailbox.order(Order::Connect { remote, pipe: Arc::clone(&pipe) })?;
+        let connection = Connection::new(pipe);
+        connection.wait_for_handshake()?;
+        Ok(connection)
+    }
+
+    /// Binds a UDP port, at one address or at all; any port for 0, with one queue.
+    ///
+    /// # Errors
+    /// [`Error::Bind`], [`Error::Ended`].
+    pub fn bind(&self, address: Option<IpAddr>, port: u16) -> Result<Datagrams, Error> {
+        let datagrams = Datagrams::new(self.mailboxes.clone());
+        for mailbox in &self.mailboxes {
+            let post = datagrams.post();
+            ask(mailbox, |answer| Order::Bind { address, port, post, answer })?;
+        }
+        Ok(datagrams)
+    }
+
+    /// What each queue has counted.
+    #[must_use]
+    pub fn readings(&self) -> Vec<Readings> {
+        lock(&self.host).readings()
+    }
+
+    /// Ends the host, and waits for that: connections are closed, and then reset.
+    ///
+    /// # Errors
+    /// Why it ended early, as when the device went away.
+    pub fn stop(&self) -> Result<(), Error> {
+        lock(&self.host).stop()
+    }
+}
+
+/// Asks the queue's thread, and waits for its answer.
+fn ask(
+    mailbox: &Mailbox,
+    order: impl FnOnce(SyncSender<Result<(), Error>>) -> Order,
+) -> Result<(), Error> {
+    let (answer, answered) = mpsc::sync_channel(1);
+    mailbox.order(order(answer)).map_err(|_ended| Error::Ended)?;
+    answered.recv().unwrap_or(Err(Error::Ended))
+}

@@ -1,0 +1,234 @@
+//! Handles that wait, between two hosts on a link in memory.
+
+mod pair;
+
+use std::{
+    io::{self, Read, Write},
+    thread,
+    time::Duration,
+};
+
+use pair::{at, endpoints};
+use portolan_host::{
+    Error,
+    blocking::{Connection, Endpoint},
+};
+
+/// Long enough for any machine; what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|nth| (nth * 7 + nth / 251) as u8).collect()
+}
+
+/// A connection's two ends: the server's, and the client's.
+fn connect(server: &Endpoint, client: &Endpoint, port: u16) -> (Connection, Connection) {
+    let listener = server.listen(None, port).unwrap();
+    let mut there = client.connect(at(port)).unwrap();
+    let mut here = listener.accept().unwrap();
+    here.set_timeout(Some(PATIENCE));
+    there.set_timeout(Some(PATIENCE));
+    (here, there)
+}
+
+#[test]
+fn what_is_written_is_read_in_both_directions_at_once() {
+    let (server, client) = endpoints(1);
+    let (here, there) = connect(&server, &client, 7);
+    let (ours, theirs) = (bytes(5_000_000), bytes(3_000_000));
+    thread::scope(|scope| {
+        for (end, data) in [(&here, &ours), (&there, &theirs)] {
+            scope.spawn(move || {
+                let mut end = end;
+                end.write_all(data).unwrap();
+                end.finish();
+            });
+        }
+        for (mut end, data) in [(&there, &ours), (&here, &theirs)] {
+            scope.spawn(move || {
+                let mut all = Vec::new();
+                end.read_to_end(&mut all).unwrap();
+                assert!(all == *data, "{} bytes of {}", all.len(), data.len());
+            });
+        }
+    });
+    assert_eq!(here.ends().map(|(own, other)| (other, own)), there.ends());
+}
+
+#[test]
+fn who_writes_waits_for_who_reads() {
+    let (server, client) = endpoints(1);
+    let (mut here, mut there) = connect(&server, &client, 7);
+    let data = bytes(8 << 20);
+    there.set_timeout(Some(Duration::from_millis(200)));
+    let mut written = 0;
+    let error = loop {
+        match there.write(&data[written..]) {
+            Ok(count) => written += count,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert!(written < 4 << 20, "{written} bytes are kept in memory");
+    there.set_timeout(Some(PATIENCE));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            there.write_all(&data[written..]).unwrap();
+            there.finish();
+        });
+        let mut all = Vec::new();
+        here.read_to_end(&mut all).unwrap();
+        assert!(all == data, "{} bytes", all.len());
+    });
+}
+
+#[test]
+fn a_dropped_handle_closes_and_what_was_not_read_resets() {
+    let (server, client) = endpoints(1);
+    let (mut here, mut there) = connect(&server, &client, 7);
+    there.write_all(b"all of it").unwrap();
+    drop(there);
+    let mut text = String::new();
+    here.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "all of it");
+
+    let (mut here, mut there) = connect(&server, &client, 8);
+    here.write_all(b"one, two").unwrap();
+    there.read_exact(&mut [0; 3]).unwrap();
+    drop(there);
+    assert_eq!(here.read(&mut [0; 8]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+
+    let (mut here, there) = connect(&server, &client, 9);
+    there.abort();
+    assert_eq!(here.read(&mut [0; 8]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+    assert!(here.write(b"x").is_err());
+}
+
+#[test]
+fn a_port_is_refused_before_and_after_somebody_listens() {
+    let (server, client) = endpoints(1);
+    let refused = |port| client.connect(at(port)).unwrap_err().kind();
+    assert_eq!(refused(7), io::ErrorKind::ConnectionRefused);
+    let listener = server.listen(None, 7).unwrap();
+    assert!(client.connect(at(7)).is_ok());
+    let twice = server.listen(None, 7).unwrap_err();
+    assert!(matches!(twice, Error::Listen { port: 7, .. }), "{twice}");
+    let foreign = server.listen(Some("192.0.2.9".parse().unwrap()), 8).unwrap_err();
+    assert!(matches!(foreign, Error::NotOwn(_)), "{foreign}");
+    drop(listener);
+    // The order to close is under way; another one that was answered is behind it.
+    drop(server.listen(None, 9).unwrap());
+    assert_eq!(refused(7), io::ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn datagrams_come_and_go_and_a_closed_port_takes_none() {
+    for queues in [1, 3] {
+        let (server, client) = endpoints(queues);
+        let here = server.bind(None, 53).unwrap();
+        assert!(matches!(server.bind(None, 53), Err(Error::Bind { port: 53, .. })));
+        let there = client.bind(None, 0).unwrap();
+        let (mut buffer, long) = ([0; 4_000], bytes(3_000));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut buffer = [0; 4_000];
+                for _ in 0..200 {
+                    let (count, from) = here.receive_from(&mut buffer).unwrap();
+                    here.send_to(&buffer[..count], from).unwrap();
+                }
+            });
+            for nth in 0..200 {
+                let sent = &long[..nth * 15];
+                there.send_to(sent, at(53)).unwrap();
+                let (count, from) = there.receive_from(&mut buffer).unwrap();
+                assert_eq!((&buffer[..count], from), (sent, at(53)));
+            }
+        });
+    }
+}
+
+#[test]
+fn the_end_of_a_host_wakes_everybody() {
+    let (server, client) = endpoints(2);
+    let listener = server.listen(None, 7).unwrap();
+    let (here, there) = {
+        let there = client.connect(at(7)).unwrap();
+        (listener.accept().unwrap(), there)
+    };
+    let port = server.bind(None, 53).unwrap();
+    thread::scope(|scope| {
+        let kinds = [
+            scope.spawn(|| listener.accept().unwrap_err().kind()),
+            scope.spawn(|| (&here).read(&mut [0; 8]).unwrap_err().kind()),
+            scope.spawn(|| port.receive_from(&mut [0; 8]).unwrap_err().kind()),
+        ];
+        // Whether they wait already or will, they learn it.
+        server.stop().unwrap();
+        for kind in kinds {
+            assert_eq!(kind.join().unwrap(), io::ErrorKind::NotConnected);
+        }
+    });
+    assert_eq!((&there).read(&mut [0; 8]).unwrap(), 0, "the end was orderly");
+    assert!((&here).write(b"x").is_err());
+    assert!(matches!(server.listen(None, 9), Err(Error::Ended)));
+    assert!(server.connect(at(7)).is_err());
+}
+
+#[test]
+fn thousands_of_connections_over_several_queues() {
+    const THREADS: usize = 4;
+    const EACH: usize = 500;
+    let (server, client) = endpoints(3);
+    let listener = server.listen(None, 7).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let open: Vec<Connection> =
+                (0..THREADS * EACH).map(|_| listener.accept().unwrap()).collect();
+            for mut connection in &open {
+                let mut request = [0; 4];
+                connection.read_exact(&mut request).unwrap();
+                connection.write_all(&request).unwrap();
+            }
+        });
+        for thread in 0..THREADS {
+            let client = &client;
+            scope.spawn(move || {
+                let mut open = Vec::new();
+                for nth in 0..EACH {
+                    let number = (thread * EACH + nth) as u32;
+                    let mut connection = client.connect(at(7)).unwrap();
+                    connection.set_timeout(Some(PATIENCE));
+                    connection.write_all(&number.to_be_bytes()).unwrap();
+                    open.push((number, connection));
+                }
+                for (number, connection) in &mut open {
+                    let mut answer = [0; 4];
+                    connection.read_exact(&mut answer).unwrap();
+                    assert_eq!(u32::from_be_bytes(answer), *number);
+                }
+            });
+        }
+    });
+    let readings = server.readings();
+    assert_eq!(readings.len(), 3);
+    drop(server);
+}
+
+#[test]
+fn connections_from_a_host_with_several_queues_find_back() {
+    let (server, client) = endpoints(3);
+    let listener = client.listen(None, 80).unwrap();
+    let other = std::net::SocketAddr::new("192.0.2.2".parse().unwrap(), 80);
+    for nth in 0..9_u8 {
+        let mut there = server.connect(other).unwrap();
+        there.set_timeout(Some(PATIENCE));
+        there.write_all(&[nth]).unwrap();
+        let mut here = listener.accept().unwrap();
+        here.set_timeout(Some(PATIENCE));
+        let mut byte = [0];
+        here.read_exact(&mut byte).unwrap();
+        here.write_all(&byte).unwrap();
+        there.read_exact(&mut byte).unwrap();
+        assert_eq!(byte, [nth]);
+    }
+}
