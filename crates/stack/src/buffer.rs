@@ -51,6 +51,13 @@ impl Pool {
         self.ordinary().saturating_sub(self.in_use())
     }
 
+    /// Whether more than half of the blocks are in use. The quarter that is left then is for those
+    /// who have written little: peers who do not read, or who leave gaps, must not take it.
+    #[must_use]
+    pub const fn is_half_used(&self) -> bool {
+        self.in_use() > self.limit() / 2
+    }
+
     const fn ordinary(&self) -> usize {
         self.limit() - self.limit().div_ceil(4)
     }

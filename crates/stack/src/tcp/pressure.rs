@@ -10,7 +10,8 @@ impl Context<'_> {
     /// it is less, so that peers who do not read take no memory from those who do.
     pub(super) fn send_limit(&self) -> u32 {
         let limit = self.config.send_buffer_bytes;
-        if self.pool.is_short() { limit.min(SEND_UNDER_PRESSURE) } else { limit }
+        let is_short = self.pool.is_half_used();
+        if is_short { limit.min(SEND_UNDER_PRESSURE) } else { limit }
     }
 }
 

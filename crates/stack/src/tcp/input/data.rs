@@ -107,8 +107,9 @@ impl Connection {
     fn keep_out_of_order(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         // RFC 5681, section 4.2: at once, so that the sender learns about the gap.
         self.due.ack = true;
-        // A single byte can take a whole block: with few left, they are for data in order.
-        if context.pool.is_short() {
+        // A single byte can take a whole block, for as long as the peer likes: the others are for
+        // data in order, and for what is written.
+        if context.pool.is_half_used() {
             context.counters.no_buffer += 1;
             return;
         }
