@@ -5,9 +5,15 @@
 //! the test, however the test ends. What cannot be tested here panics and says what is missing.
 //!
 //! Read in this order: `world.rs`, `place.rs`, `running.rs`, `programs.rs`, `peers.rs`,
-//! `live.rs`, `edges.rs`, `probe.rs`, `tcp.rs`, `traced.rs`, `screen.rs`, `wait.rs`, `random.rs`.
+//! `live.rs`, `edges.rs`, `probe.rs`, `tcp.rs`, `traced.rs`, `screen.rs`, `wait.rs`, `random.rs`;
+//! for hosts of `portolan_host`: `link.rs`, `kernel.rs`, `capture.rs`, `bulk.rs`, `case.rs`.
 
+pub mod bulk;
+pub mod capture;
+pub mod case;
 pub mod edges;
+pub mod kernel;
+pub mod link;
 pub mod live;
 pub mod peers;
 mod place;
