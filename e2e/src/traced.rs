@@ -5,14 +5,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, fs,
+    env, fmt, fs,
     io::{Read, Write},
     net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
     time::{Duration, Instant},
 };
 
 use portolan_flow::{End, Flow, Listener, Totals, Transport};
-use portolan_trace::{Losses, TraceOptions, Tracer};
+use portolan_trace::{Attach, Losses, TraceOptions, Tracer};
 
 use crate::{place::Place, wait::PATIENCE};
 
@@ -83,14 +83,27 @@ impl fmt::Debug for Traced {
     }
 }
 
+/// The attach point that this test is to take, `cgroup` for one in `tests/..._by_cgroup.rs`: such a
+/// file has the tests of others once more. The best one for all others.
+#[must_use]
+pub fn attach() -> Option<Attach> {
+    let program = env::current_exe().ok()?;
+    let name = program.file_stem()?.to_str()?;
+    // Cargo adds a dash and a hash.
+    let name = name.rsplit_once('-').map_or(name, |(name, _)| name);
+    let by = name.rsplit_once("_by_")?.1;
+    Attach::ALL.into_iter().find(|attach| attach.name() == by)
+}
+
 impl Traced {
-    /// Begins to trace with the defaults. What it calls `host` is the calling thread's namespace.
+    /// Begins to trace with the defaults, by the attach point that the test's file is named after
+    /// ([`attach`]). What it calls `host` is the calling thread's namespace.
     ///
     /// # Panics
     /// When that is not possible.
     #[must_use]
     pub fn open() -> Self {
-        Self::with(TraceOptions::default())
+        Self::with(TraceOptions { attach: attach(), ..TraceOptions::default() })
     }
 
     /// Begins to trace.

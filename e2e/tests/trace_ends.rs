@@ -315,7 +315,7 @@ fn a_thread_connects_by_the_name_of_its_process() {
         for side in [Side::Active, Side::Passive] {
             let names = traced.processes(side, address);
             let is_ours = |name: &Option<String>| {
-                name.as_ref().is_some_and(|name| name.starts_with("trace_ends"))
+                name.as_ref().is_some_and(|name| name.starts_with("trace_"))
             };
             assert!(names.len() == 1 && names.iter().all(is_ours), "{names:?}");
         }

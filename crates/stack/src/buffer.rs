@@ -44,6 +44,13 @@ impl Pool {
         self.in_use() > self.limit() / 4 * 3
     }
 
+    /// How many blocks are left without the last sixteenth. That is for what arrives: two ends that
+    /// have filled all their memory with what they want to send would wait for each other for ever.
+    #[must_use]
+    pub const fn left_for_writers(&self) -> usize {
+        (self.limit() - self.limit().div_ceil(16)).saturating_sub(self.in_use())
+    }
+
     /// A block with any content; none when the limit is reached.
     fn take(&mut self) -> Option<Block> {
         if self.in_use >= self.limit {

@@ -45,7 +45,7 @@ mod window;
 pub use config::{Config, Ecn as EcnUse, Keepalive};
 pub use connection::State;
 pub use counters::Counters;
-pub use error::{Error, Reason};
+pub use error::{Error, Reason, Trouble};
 pub use event::{ConnectionId, Event, ListenerId, Ready};
 pub use flow::Flow;
 pub use icmp::{ErrorKind, IcmpError};
@@ -110,7 +110,7 @@ impl Tcp {
             wheel: Wheel::new(now),
             pool: Pool::new(config.blocks_max),
             spare: Spare::default(),
-            replies: Replies::new(),
+            replies: Replies::new(keys),
             senders: VecDeque::new(),
             tellers: VecDeque::new(),
             starved: Starved::new(),
@@ -187,7 +187,7 @@ impl Tcp {
     }
 
     fn transmit_reply(&mut self, buffer: &mut [u8]) -> Option<Outgoing> {
-        let outgoing = self.replies.poll_transmit(buffer, self.config.checksum_offload)?;
+        let outgoing = self.replies.poll_transmit(buffer, &self.config)?;
         self.counters.segments_sent += 1;
         Some(outgoing)
     }

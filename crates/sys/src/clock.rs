@@ -12,14 +12,24 @@ pub fn now_ms() -> u64 {
         .unwrap_or(0)
 }
 
+/// Monotonic time since an arbitrary moment, as BPF programs have it (`bpf_ktime_get_ns`).
+#[must_use]
+pub fn monotonic() -> Duration {
+    read(libc::CLOCK_MONOTONIC)
+}
+
 /// Monotonic time since an arbitrary moment, in the steps of the kernel's clock tick (1 to 10 ms):
 /// it costs a fifth of an exact reading.
 #[must_use]
 pub fn coarse() -> Duration {
+    read(libc::CLOCK_MONOTONIC_COARSE)
+}
+
+fn read(clock: libc::clockid_t) -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel, or the C library for it, writes one timespec. Where it cannot, which does
     // not happen on Linux, the time stands still.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
+    unsafe { libc::clock_gettime(clock, &raw mut now) };
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or(0))
 }

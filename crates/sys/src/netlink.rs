@@ -1,12 +1,18 @@
 //! A netlink socket: whole datagrams in and out. What they mean is the caller's business.
 
-use std::{io, os::fd::OwnedFd, time::Duration};
+use std::{
+    io,
+    os::fd::{AsRawFd, OwnedFd},
+    time::Duration,
+};
 
 use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType,
     netlink::{self, SocketAddrNetlink},
     sockopt,
 };
+
+use crate::option;
 
 /// A netlink socket in the network namespace of the thread that opened it; it stays there.
 #[derive(Debug)]
@@ -41,6 +47,18 @@ impl NetlinkSocket {
         let fd = rustix::net::socket_with(family, SocketType::RAW, flags, protocol)?;
         sockopt::set_socket_timeout(&fd, sockopt::Timeout::Recv, Some(patience))?;
         Ok(Self { fd })
+    }
+
+    /// The kernel's number of the network namespace that it is in, which no other ever gets
+    /// (`SO_NETNS_COOKIE`).
+    ///
+    /// # Errors
+    /// `ENOPROTOOPT` before Linux 5.14.
+    pub fn namespace_cookie(&self) -> io::Result<u64> {
+        let mut cookie = 0_u64;
+        let fd = self.fd.as_raw_fd();
+        option::get(fd, libc::SOL_SOCKET, libc::SO_NETNS_COOKIE, &mut cookie)?;
+        Ok(cookie)
     }
 
     /// Sends one request to the kernel.

@@ -35,6 +35,12 @@ pub fn current() -> io::Result<u64> {
     Ok(fs::metadata("/proc/thread-self/ns/net")?.ino())
 }
 
+/// The inode number of a process's network namespace; `None` where it is gone or may not be seen.
+#[must_use]
+pub fn of(pid: u32) -> Option<u64> {
+    fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|found| found.ino())
+}
+
 /// What [`list`] found.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {

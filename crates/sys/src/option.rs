@@ -11,6 +11,8 @@ pub(crate) unsafe trait Plain: Sized {}
 
 // SAFETY: a number.
 unsafe impl Plain for libc::c_int {}
+// SAFETY: a number.
+unsafe impl Plain for u64 {}
 // SAFETY: numbers only.
 unsafe impl Plain for libc::tpacket_req {}
 // SAFETY: numbers only.

@@ -213,7 +213,7 @@ static __always_inline int changed(struct sock *sk, int before, int now)
 		break;
 	case TCP_CLOSE:
 		if (before == TCP_LISTEN)
-			listens_no_more(sk);
+			end_to_listen((__u64)sk);
 		else if (!ended(sk, before) && before != TCP_SYN_RECV && before != TCP_CLOSE)
 			untracked(sk, before);
 		break;

@@ -16,7 +16,7 @@
 #include "count.h"
 
 struct connection {
-	__u64 socket; /* address; 0: nobody is here */
+	__u64 socket; /* address, or cookie (BY_COOKIE); 0: nobody is here */
 	__u64 since_us; /* 0: not up yet */
 	/* The generation in the upper 16 bits; what has been counted in the lower 48. */
 	__u64 rest; /* retransmits in 32 bits, and OPENED */
@@ -28,7 +28,11 @@ struct connection {
 	__u8 phase;   /* enum phase */
 	__u8 suspect; /* the last walk found its socket closed */
 	__u8 pulled;  /* says nothing: see pull() */
-	__u8 zero[7];
+	/* These are for listed.h alone. */
+	__u8 listed;   /* the listing of this reading has it */
+	__u8 adopted;  /* it was up before, and nobody says when it ends */
+	__u8 released; /* whoever held its socket has closed it */
+	__u32 fin;     /* RCV.NXT behind the FIN that came; 0: none did */
 	/* The rest is for connections that a walk has met. */
 	__u64 sent;
 	__u64 received;
@@ -40,8 +44,9 @@ struct connection {
 	__u64 zeros;
 };
 
-/* What was seen of it last. CROSSING: both ends connect to each other (RFC 9293, 3.5). */
-enum phase { NOTHING, CONNECTING, CROSSING, UP };
+/* What was seen of it last. CROSSING: both ends connect to each other (RFC 9293, 3.5). ASKED and
+ * EXPIRED are sockops.h's: connect() or bind() was called, and it has waited long enough. */
+enum phase { NOTHING, CONNECTING, CROSSING, UP, ASKED, EXPIRED };
 
 _Static_assert(sizeof(struct connection) == 128, "two cache lines");
 _Static_assert(__builtin_offsetof(struct connection, sent) == 64, "two cache lines");
@@ -76,6 +81,11 @@ static __always_inline struct connection *place_of(__u64 socket)
 {
 	__u32 low, at;
 
+#ifdef BY_COOKIE
+	/* The kernel counts them, on each processor by itself. */
+	at = (__u32)socket & ((1U << (state.places_bits & 31)) - 1);
+	return bpf_map_lookup_elem(&places, &at);
+#endif
 	/* Nothing may be calculated with a pointer but with half of it. */
 	asm("%0 = %1" : "=w"(low) : "w"((__u32)socket));
 	at = (low >> 15) * 0x9e3779b9U >> (32 - state.places_bits + 4);
@@ -155,6 +165,9 @@ static __always_inline struct connection *begin(__u64 socket)
 	}
 	((__u64 *)place->name)[0] = ((__u64 *)place->name)[1] = place->cgroup = 0;
 	place->pid = place->guessed = place->phase = place->suspect = 0;
+#ifdef BY_COOKIE
+	place->listed = place->adopted = place->released = place->fin = 0;
+#endif
 	return place;
 }
 
@@ -183,6 +196,34 @@ static __always_inline void name_edge(struct edge *edge, const struct connection
 	edge->cgroup = known->cgroup;
 	((__u64 *)edge->name)[0] = ((__u64 *)known->name)[0];
 	((__u64 *)edge->name)[1] = ((__u64 *)known->name)[1];
+}
+
+static __always_inline void recall_edge(struct edge *edge, struct connection *known)
+{
+#pragma clang loop unroll(full)
+	for (int i = 0; i < 4; i++) {
+		edge->local[i] = known->local[i];
+		edge->remote[i] = known->remote[i];
+	}
+	edge->netns = known->netns;
+	edge->port = known->port;
+	edge->other = known->other;
+	edge->side = known->side;
+	edge->transport = IPPROTO_TCP;
+	name_edge(edge, known);
+}
+
+/* What a walk found. Never back: it is read without a lock. */
+static __always_inline int advance(__u64 *counted, __u64 before, __u64 to, __u64 *moved)
+{
+	__u64 by = beyond(to, before);
+
+	if (!by)
+		return 1;
+	if (__sync_val_compare_and_swap(counted, before, before + by) != before)
+		return 0;
+	*moved = by;
+	return 1;
 }
 
 /* What has to be counted when the numbers have come to these; the record is given away. The walk

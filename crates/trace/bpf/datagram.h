@@ -31,6 +31,7 @@ struct {
 	__type(value, struct datagram_socket);
 } datagram_sockets SEC(".maps");
 
+#ifndef BY_COOKIE
 static __always_inline void learn_socket(struct datagram_socket *known)
 {
 	/* Read back from memory it is a number, and not what the verifier guards. */
@@ -41,6 +42,7 @@ static __always_inline void learn_socket(struct datagram_socket *known)
 	known->of_kernel = BPF_CORE_READ_BITFIELD_PROBED(sk, sk_kern_sock);
 	*(volatile __u8 *)&known->learned = 1;
 }
+#endif
 
 /* A port that the kernel chose is a client's. A port of one's own choice may be either's: that of a
  * server, of a resolver that trusts the kernel's choice too little, or of both ends. */
@@ -64,6 +66,7 @@ static __always_inline void decide_side(struct edge *edge, struct datagram_socke
 		edge->other = edge->side == ACTIVE ? local : remote;
 }
 
+#ifndef BY_COOKIE
 /* Sent: by the process that runs. Received: at some time or other, for whoever sent something
  * before, or was found by its descriptor. */
 static __always_inline void learn_owner(struct datagram_socket *known, int is_sent)
@@ -71,6 +74,7 @@ static __always_inline void learn_owner(struct datagram_socket *known, int is_se
 	if (is_sent && !known->name[0] && !known->of_kernel)
 		read_owner_by_probe(known->name, &known->cgroup, &known->pid);
 }
+#endif
 
 static __always_inline void copy_address(__be32 *into, const __be32 *from)
 {
@@ -116,9 +120,16 @@ static __always_inline void passes(struct datagram_socket *known, struct edge *e
 {
 	struct totals more = {};
 
+#ifdef BY_COOKIE
+	/* The rest is what caller.h has seen. Whose bind() it has not, the range of ports tells. */
+	if (!known->learned)
+		known->chosen |= !is_ephemeral(it->local);
+	known->learned = 1;
+#else
 	if (!known->learned)
 		learn_socket(known);
 	learn_owner(known, it->is_sent);
+#endif
 	((__u64 *)edge->name)[0] = ((__u64 *)known->name)[0];
 	((__u64 *)edge->name)[1] = ((__u64 *)known->name)[1];
 	edge->cgroup = known->cgroup;

@@ -15,7 +15,7 @@ struct edge {
 	__be32 local[4];
 	__be32 remote[4];
 	char name[16]; /* of the process (comm of its first thread); empty: not known */
-	__u32 netns;   /* inode number of the network namespace */
+	__u32 netns;   /* inode number of the network namespace; BY_COOKIE: see struct listed */
 	__u16 port;    /* the listening port */
 	__u16 other;   /* the ephemeral one, where that is kept; else 0 */
 	__u8 side;
@@ -86,6 +86,46 @@ struct listener {
 _Static_assert(sizeof(struct listening) == 24, "src/listeners.rs");
 _Static_assert(sizeof(struct listener) == 32, "src/listeners.rs");
 
+/* Who was seen to use a socket. */
+struct caller {
+	__u64 cgroup;
+	char name[16]; /* see read_caller() of caller.h */
+	__u32 pid;
+	__u32 netns; /* the lower half of its cookie */
+};
+
+_Static_assert(sizeof(struct caller) == 32, "src/listed.rs");
+
+/* A socket as the kernel lists it (inet_diag, tcp_info). */
+struct listed {
+	__u64 cookie;
+	__u64 taken_us;     /* the clock before the listing began; later connections are others */
+	__u64 sent;         /* sequence numbers: acknowledged and under way; a SYN too, no FIN */
+	__u64 sent_max;     /* bytes that left, what this host dropped itself twice */
+	__u64 received;     /* a FIN too */
+	__u64 cgroup;
+	char name[16];      /* of who holds it; empty: not known */
+	__u32 pid;
+	__u32 retransmits;
+	__u32 rtt_us;
+	__u32 netns;        /* the lower half of its cookie */
+	__be32 local[4];
+	__be32 remote[4];
+	__u16 local_port;
+	__u16 remote_port;
+	__u8 state;         /* include/net/tcp_states.h */
+	__u8 side;
+	__u8 guessed;
+	__u8 is_first;      /* it was there before: to be followed from now on */
+	__u64 zero;
+};
+
+_Static_assert(sizeof(struct listed) == 128, "src/listed.rs");
+_Static_assert(__builtin_offsetof(struct listed, name) == 48, "src/listed.rs");
+_Static_assert(__builtin_offsetof(struct listed, netns) == 76, "src/listed.rs");
+_Static_assert(__builtin_offsetof(struct listed, local_port) == 112, "src/listed.rs");
+_Static_assert(__builtin_offsetof(struct listed, is_first) == 119, "src/listed.rs");
+
 enum { METHOD_BUNDLE, METHOD_AGGREGATE, METHOD_STREAM };
 
 /* What all programs look at, in one cache line. User space sets the settings before it loads. */
@@ -99,6 +139,7 @@ struct state {
 	__u32 ready;   /* the connections that were there before are known */
 	__u32 crossed; /* there were connections with a handshake from both ends */
 	__u64 parked; /* connections that found no place; never less than there are */
+	__u32 torn;   /* the listing of this reading has not all that there is (listed.h) */
 };
 
 /* What is missing, and why. src/loss.rs has the same order. */

@@ -5,25 +5,8 @@
 #ifndef PORTOLAN_LISTEN_H
 #define PORTOLAN_LISTEN_H
 
-#include "count.h"
+#include "listeners.h"
 #include "socket.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, struct listening);
-	__type(value, struct listener);
-} listeners SEC(".maps");
-
-/* By socket, so that one that is seen twice counts once. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, struct listening);
-} listening_sockets SEC(".maps");
 
 static __always_inline void listening_of(struct listening *at, struct sock *sk, __u16 port)
 {
@@ -36,22 +19,9 @@ static __always_inline void listening_of(struct listening *at, struct sock *sk, 
 
 static __noinline int add_listener(struct listening *at, __u64 socket, struct task_struct *task)
 {
-	struct listener fresh = {}, *known;
+	struct listener *known = at ? begin_to_listen(at, socket) : 0;
 
-	if (!at || bpf_map_lookup_elem(&listening_sockets, &socket))
-		return 0;
-	if (bpf_map_update_elem(&listening_sockets, &socket, at, BPF_NOEXIST)) {
-		LOSE(listeners);
-		return 0;
-	}
-	bpf_map_update_elem(&listeners, at, &fresh, BPF_NOEXIST);
-	known = bpf_map_lookup_elem(&listeners, at);
-	if (!known) {
-		LOSE(listeners);
-		return 0;
-	}
-	__sync_fetch_and_add(&known->sockets, 1);
-	if (task && !known->name[0])
+	if (known && task && !known->name[0])
 		read_owner(task, known->name, &known->cgroup, &known->pid);
 	return 0;
 }
@@ -65,22 +35,6 @@ static __always_inline void listens(struct sock *sk)
 	if (!at.port)
 		return;
 	add_listener(&at, (__u64)sk, (void *)bpf_get_current_task_btf());
-}
-
-static __always_inline void listens_no_more(struct sock *sk)
-{
-	__u64 socket = (__u64)sk;
-	struct listening *known = bpf_map_lookup_elem(&listening_sockets, &socket), at;
-	struct listener *listener;
-
-	if (!known)
-		return;
-	at = *known;
-	if (bpf_map_delete_elem(&listening_sockets, &socket))
-		return;
-	listener = bpf_map_lookup_elem(&listeners, &at);
-	if (listener && __sync_fetch_and_sub(&listener->sockets, 1) == 1)
-		bpf_map_delete_elem(&listeners, &at);
 }
 
 /* Whether its port listens at its address, or at all. */

@@ -16,6 +16,10 @@ struct bpf_sock {
 	__u32 src_ip6[4];
 	__u32 src_port; /* host byte order */
 	__be16 dst_port;
+	__u16 zero;
+	__be32 dst_ip4;
+	__be32 dst_ip6[4];
+	__u32 state;
 };
 
 struct __sk_buff {
@@ -35,6 +39,7 @@ _Static_assert(__builtin_offsetof(struct __sk_buff, data) == 76, "uapi/linux/bpf
 _Static_assert(__builtin_offsetof(struct __sk_buff, gso_segs) == 164, "uapi/linux/bpf.h");
 _Static_assert(__builtin_offsetof(struct __sk_buff, sk) == 168, "uapi/linux/bpf.h");
 _Static_assert(__builtin_offsetof(struct bpf_sock, dst_port) == 48, "uapi/linux/bpf.h");
+_Static_assert(__builtin_offsetof(struct bpf_sock, state) == 72, "uapi/linux/bpf.h");
 
 /* RFC 791, RFC 8200, RFC 768. */
 enum { IPV4_BYTES = 20, IPV6_BYTES = 40, UDP_BYTES = 8 };

@@ -12,19 +12,6 @@
 
 #define PROBE(from, field) BPF_CORE_READ(from, field)
 
-/* Never back: it is read without a lock. */
-static __always_inline int advance(__u64 *counted, __u64 before, __u64 to, __u64 *moved)
-{
-	__u64 by = beyond(to, before);
-
-	if (!by)
-		return 1;
-	if (__sync_val_compare_and_swap(counted, before, before + by) != before)
-		return 0;
-	*moved = by;
-	return 1;
-}
-
 /* Closed, and nobody said so: an event was lost. Twice in a row, for the first event of a
  * connection comes a little before its state. */
 static __always_inline int is_stale(struct connection *known, struct tcp_sock *tp)
@@ -43,21 +30,6 @@ static __always_inline void meet(struct connection *known, struct tcp_sock *tp)
 
 	read_edge_by_probe(&edge, (struct sock *)tp, tp, known->side);
 	keep_edge(known, &edge);
-}
-
-static __always_inline void recall_edge(struct edge *edge, struct connection *known)
-{
-#pragma clang loop unroll(full)
-	for (int i = 0; i < 4; i++) {
-		edge->local[i] = known->local[i];
-		edge->remote[i] = known->remote[i];
-	}
-	edge->netns = known->netns;
-	edge->port = known->port;
-	edge->other = known->other;
-	edge->side = known->side;
-	edge->transport = IPPROTO_TCP;
-	name_edge(edge, known);
 }
 
 /* Somebody works on the socket: a packet, or the backlog of them. */

@@ -1,7 +1,6 @@
 //! Where datagrams are seen, and attaching the programs there.
 
 use std::{
-    fs::File,
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
     os::fd::AsRawFd,
@@ -11,31 +10,36 @@ use std::{
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
 
 use crate::{
-    Error, UdpAttach, cgroups,
-    object::{attach_program, map, program, refused},
+    Attach, Error, UdpAttach, cgroups,
+    object::{attach_program, map},
 };
 
 /// How long a datagram may take over loopback.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The programs that see datagrams, by where they attach.
-pub fn programs(way: UdpAttach) -> &'static [&'static str] {
-    match way {
-        UdpAttach::Fentry => &["datagram_sent_v4", "datagram_sent_v6", "datagram_received"],
-        UdpAttach::CgroupSkb => &["datagram_leaves", "datagram_comes"],
+pub fn programs(attach: Attach, way: UdpAttach) -> &'static [&'static str] {
+    match (way, attach) {
+        (UdpAttach::Fentry, _) => &["datagram_sent_v4", "datagram_sent_v6", "datagram_received"],
+        // Who sends is told by a program of its own.
+        (UdpAttach::CgroupSkb, Attach::Cgroup) => {
+            &["datagram_leaves", "datagram_comes", "sends_v4", "sends_v6"]
+        }
+        (UdpAttach::CgroupSkb, _) => &["datagram_leaves", "datagram_comes"],
     }
 }
 
 /// Attaches them: all, or none where one is refused, or does not see what it should.
-pub fn attach(object: &Object, way: UdpAttach) -> Result<Vec<Link>, Error> {
+pub fn attach(object: &Object, attach: Attach, way: UdpAttach) -> Result<Vec<Link>, Error> {
+    let programs = programs(attach, way);
     match way {
         UdpAttach::Fentry => {
-            let links = programs(way).iter().map(|name| attach_program(object, name));
+            let links = programs.iter().map(|name| attach_program(object, name));
             let links = links.collect::<Result<_, _>>()?;
             check(object)?;
             Ok(links)
         }
-        UdpAttach::CgroupSkb => attach_to_root(object, programs(way)),
+        UdpAttach::CgroupSkb => cgroups::attach(object, programs),
     }
 }
 
@@ -75,24 +79,4 @@ fn exchange(object: &Object, receiver: &UdpSocket) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Attaches to the root of the control groups, which all sockets are below.
-fn attach_to_root(object: &Object, names: &[&str]) -> Result<Vec<Link>, Error> {
-    let what = "find the unified hierarchy of control groups";
-    let place = "/proc/mounts";
-    let not_found = || io::Error::new(io::ErrorKind::NotFound, "no cgroup2 is mounted");
-    let root = cgroups::root().ok_or_else(|| Error::system(what, place)(not_found()))?;
-    // The root of a control group's namespace looks like one, and is not above all sockets.
-    if !cgroups::is_whole(&root) {
-        let hidden = "only a part of it is visible: this runs in a container";
-        let refused = io::Error::new(io::ErrorKind::NotFound, hidden);
-        return Err(Error::system(what, root.display().to_string())(refused));
-    }
-    let file = File::open(&root).map_err(Error::system(what, root.display().to_string()))?;
-    let attach = |name: &&str| {
-        let link = program(object, name).attach_cgroup(file.as_raw_fd());
-        link.map_err(|error| refused(format!("attach {name}"), error))
-    };
-    names.iter().map(attach).collect()
 }

@@ -25,6 +25,8 @@ pub struct Name {
     pub comm: [u8; 16],
     /// The inode number of its group in the unified hierarchy.
     pub cgroup: u64,
+    /// It is that of a thread, and not of the process (bpf/caller.h).
+    pub is_threads: bool,
 }
 
 impl Name {
@@ -152,11 +154,16 @@ pub fn address(bytes: &[u8], at: usize) -> IpAddr {
 /// A name of 16 bytes, and its control group.
 pub fn name(bytes: &[u8], comm_at: usize, cgroup_at: usize) -> Name {
     let mut comm: [u8; 16] = bytes[comm_at..comm_at + 16].try_into().expect("16 bytes");
+    // The kernel's own has a zero there.
+    let is_threads = comm[15] == 1;
+    if is_threads {
+        comm[15] = 0;
+    }
     // What is behind the first zero is of no meaning.
     if let Some(end) = comm.iter().position(|&byte| byte == 0) {
         comm[end..].fill(0);
     }
-    Name { comm, cgroup: long(bytes, cgroup_at) }
+    Name { comm, cgroup: long(bytes, cgroup_at), is_threads }
 }
 
 /// A number of four bytes, in host byte order.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Attach;
+use crate::{Attach, UdpAttach};
 
 /// A trace that cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
@@ -19,10 +19,18 @@ pub enum Error {
     },
     /// The kernel does not describe its types, which the programs are fitted to.
     #[error(
-        "this kernel has no BTF (/sys/kernel/btf/vmlinux): tracing needs one that was built with \
-         CONFIG_DEBUG_INFO_BTF; --method snapshot needs none"
+        "this kernel does not describe its types (no BTF in /sys/kernel/btf/vmlinux, \
+         CONFIG_DEBUG_INFO_BTF); --attach cgroup needs none"
     )]
     NoBtf,
+    /// UDP cannot be seen there where TCP is seen here.
+    #[error("UDP is not traced by {udp} where TCP is by {attach}: leave --udp-attach out")]
+    Apart {
+        /// Where TCP was to be traced.
+        attach: Attach,
+        /// Where UDP was.
+        udp: UdpAttach,
+    },
     /// The privilege is missing.
     #[error(
         "tracing needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and {missing} is missing: run with \

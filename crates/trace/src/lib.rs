@@ -10,11 +10,13 @@
 //! What could not be counted is counted: [`Losses`], and a row for all edges that found no room.
 //!
 //! Read in this order: `method.rs`, `reading.rs`, `edge.rs`, `losses.rs`, `cgroups.rs`,
-//! `datagrams.rs`, `object.rs`, `maps.rs`, `existing.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`,
-//! `error.rs`; of the programs:
-//! `bpf/edge.h`, `bpf/count.h`, `bpf/connection.h`, `bpf/socket.h`, `bpf/listen.h`,
-//! `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/datagram_entry.h`,
-//! `bpf/datagram_cgroup.h`, `bpf/walk.h`, `bpf/existing.h`.
+//! `datagrams.rs`, `object.rs`, `maps.rs`, `existing.rs`, `listing.rs`, `holders.rs`, `listed.rs`,
+//! `finder.rs`, `namespaces.rs`, `owners.rs`, `listeners.rs`, `tracer.rs`, `error.rs`; of the
+//! programs:
+//! `bpf/edge.h`, `bpf/count.h`, `bpf/connection.h`, `bpf/socket.h`, `bpf/listeners.h`,
+//! `bpf/listen.h`, `bpf/change.h`, `bpf/packet.h`, `bpf/datagram.h`, `bpf/datagram_entry.h`,
+//! `bpf/datagram_cgroup.h`, `bpf/walk.h`, `bpf/existing.h`; and for kernels that do not describe
+//! their types: `bpf/hooks.h`, `bpf/caller.h`, `bpf/sockops.h`, `bpf/listed.h`.
 
 #![forbid(unsafe_code)]
 
@@ -23,10 +25,15 @@ mod datagrams;
 mod edge;
 mod error;
 mod existing;
+mod finder;
+mod holders;
+mod listed;
 mod listeners;
+mod listing;
 mod losses;
 mod maps;
 mod method;
+mod namespaces;
 mod object;
 mod owners;
 mod reading;

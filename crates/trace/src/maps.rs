@@ -9,7 +9,9 @@ use std::{
     time::Duration,
 };
 
-use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{
+    MapCore, MapFlags, Object, ProgramInput, ProgramType, RingBuffer, RingBufferBuilder,
+};
 use portolan_flow::Totals;
 use portolan_sys::bpf::{self, Batches};
 
@@ -25,6 +27,10 @@ const GRACE: Duration = Duration::from_millis(50);
 
 /// The walk holds its processor: so many places are gone through before others get it.
 const AT_A_TIME: u32 = 2048;
+
+/// A program that is run for packets gets its arguments as one; shorter ones are refused
+/// (`bpf_prog_test_run_skb` of net/bpf/test_run.c).
+const PACKET_BYTES: usize = 64;
 
 /// What was counted under each key.
 pub type Sums = HashMap<Edge, Counted>;
@@ -162,12 +168,18 @@ pub fn set_ready(object: &Object) -> Result<(), Error> {
     run(object, "get_ready", [0; 2]).map(|_| ())
 }
 
-/// Runs one of the programs of bpf/walk.h; returns what it returns.
-fn run(object: &Object, name: &str, arguments: [u32; 2]) -> Result<u32, Error> {
-    let mut context: Vec<u8> =
+/// Runs one of the programs of bpf/walk.h or bpf/listed.h; returns what it returns.
+pub fn run(object: &Object, name: &str, arguments: [u32; 2]) -> Result<u32, Error> {
+    let mut bytes: Vec<u8> =
         arguments.into_iter().flat_map(|it| u64::from(it).to_ne_bytes()).collect();
-    let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
-    let ran = program(object, name).test_run(input);
+    let program = program(object, name);
+    let input = if program.prog_type() == ProgramType::SchedCls {
+        bytes.resize(PACKET_BYTES, 0);
+        ProgramInput { data_in: Some(&bytes), ..ProgramInput::default() }
+    } else {
+        ProgramInput { context_in: Some(&mut bytes), ..ProgramInput::default() }
+    };
+    let ran = program.test_run(input);
     Ok(ran.map_err(|error| refused(format!("run the program {name}"), error))?.return_value)
 }
 

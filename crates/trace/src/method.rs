@@ -64,11 +64,15 @@ pub enum Attach {
     Fentry,
     /// The same by a breakpoint. Needs CONFIG_KPROBES, and that the kernel is not locked down.
     Kprobe,
+    /// The root control group alone, by contexts that every kernel has: no types of the kernel and
+    /// no program that traces. Since Linux 5.17; needs CONFIG_CGROUP_BPF and the kernel's listings
+    /// of sockets.
+    Cgroup,
 }
 
 impl Attach {
     /// All, the best first.
-    pub const ALL: [Self; 3] = [Self::TpBtf, Self::Fentry, Self::Kprobe];
+    pub const ALL: [Self; 4] = [Self::TpBtf, Self::Fentry, Self::Kprobe, Self::Cgroup];
 
     /// One word.
     #[must_use]
@@ -77,6 +81,21 @@ impl Attach {
             Self::TpBtf => "tp_btf",
             Self::Fentry => "fentry",
             Self::Kprobe => "kprobe",
+            Self::Cgroup => "cgroup",
+        }
+    }
+
+    /// Whether the kernel has to describe its types.
+    pub(crate) fn needs_btf(self) -> bool {
+        self != Self::Cgroup
+    }
+
+    /// The ways to see UDP that go with it, the best first.
+    #[must_use]
+    pub fn udp(self) -> &'static [UdpAttach] {
+        match self {
+            Self::TpBtf | Self::Fentry | Self::Kprobe => &UdpAttach::ALL,
+            Self::Cgroup => &[UdpAttach::CgroupSkb],
         }
     }
 }
@@ -87,9 +106,10 @@ impl fmt::Display for Attach {
     }
 }
 
-/// Where in the kernel UDP is seen, wherever TCP is. Breakpoints are not among it: their programs
-/// cannot keep anything with a socket, and are not run while another one's is, of whatever kind
-/// (`bpf_prog_active` of kernel/trace/bpf_trace.c), which kernels before 6.7 do not even count.
+/// Where in the kernel UDP is seen, wherever TCP is but as [`Attach::udp`] has it. Breakpoints are
+/// not among it: their programs cannot keep anything with a socket, and are not run while another
+/// one's is, of whatever kind (`bpf_prog_active` of kernel/trace/bpf_trace.c), which kernels before
+/// 6.7 do not even count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UdpAttach {
     /// The entries of functions that no segment of a TCP connection passes, through trampolines.

@@ -11,10 +11,11 @@ use libbpf_rs::{
     set_print,
 };
 
-use crate::{Attach, Error, TraceOptions, UdpAttach, datagrams};
+use crate::{Attach, Error, TraceOptions, UdpAttach, cgroups, datagrams};
 
 static BTF_OBJECT: &[u8] = include_bytes!("../bpf/btf.bpf.o");
 static KPROBE_OBJECT: &[u8] = include_bytes!("../bpf/kprobe.bpf.o");
+static CGROUP_OBJECT: &[u8] = include_bytes!("../bpf/cgroup.bpf.o");
 
 /// How much of the verifier's log is kept, from its end.
 const LOG_LINES: usize = 24;
@@ -46,6 +47,9 @@ fn attached(attach: Attach) -> &'static [&'static str] {
         Attach::TpBtf => &["by_tracepoint"],
         Attach::Fentry => &["by_entry", "by_exit_of_listen"],
         Attach::Kprobe => &["by_probe", "by_probe_of_listen"],
+        Attach::Cgroup => {
+            &["connects_v4", "connects_v6", "binds_v4", "binds_v6", "releases", "by_sockops"]
+        }
     }
 }
 
@@ -54,14 +58,18 @@ fn second(attach: Attach) -> Option<&'static str> {
     (attach == Attach::TpBtf).then_some("by_tracepoint_again")
 }
 
-/// Those that user space runs.
-const ON_DEMAND: [&str; 5] = ["existing", "owners", "walk", "finish", "get_ready"];
+/// Those that user space runs; no object has all of them.
+const ON_DEMAND: [&str; 6] = ["existing", "owners", "list", "walk", "finish", "get_ready"];
 
 /// Loads the programs for one way to attach, and attaches them. From then on the kernel counts.
 pub fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
     let (object, udp) = load_with_datagrams(attach, options)?;
-    let states = attached(attach).iter().map(|name| attach_program(&object, name));
-    let links = states.chain(udp.links.into_iter().map(Ok)).collect::<Result<_, _>>()?;
+    let states = attached(attach);
+    let mut links = match attach {
+        Attach::Cgroup => cgroups::attach(&object, states)?,
+        _ => states.iter().map(|name| attach_program(&object, name)).collect::<Result<_, _>>()?,
+    };
+    links.extend(udp.links);
     let places = 1 << places_bits(options);
     let (udp, udp_passed_over) = (udp.attach, udp.passed_over);
     Ok(Loaded { object, attach, udp, udp_passed_over, places, links, is_doubled: false })
@@ -80,14 +88,18 @@ struct Udp {
 fn load_with_datagrams(attach: Attach, options: &TraceOptions) -> Result<(Object, Udp), Error> {
     let load = |way| {
         let object = load_object(attach, options, Some(way))?;
-        let links = datagrams::attach(&object, way)?;
+        let links = datagrams::attach(&object, attach, way)?;
         Ok((object, Udp { attach: Some(way), links, passed_over: Vec::new() }))
     };
     if let Some(way) = options.udp_attach.filter(|_| options.udp) {
-        return load(way);
+        return if attach.udp().contains(&way) {
+            load(way)
+        } else {
+            Err(Error::Apart { attach, udp: way })
+        };
     }
     let mut passed_over = Vec::new();
-    for way in UdpAttach::ALL.into_iter().filter(|_| options.udp) {
+    for &way in attach.udp().iter().filter(|_| options.udp) {
         match load(way) {
             Ok((object, udp)) => return Ok((object, Udp { passed_over, ..udp })),
             Err(error) => passed_over.push((way, error)),
@@ -106,7 +118,7 @@ impl Loaded {
 
     /// The programs that see datagrams.
     pub fn datagrams(&self) -> impl Iterator<Item = &'static str> {
-        self.udp.into_iter().flat_map(datagrams::programs).copied()
+        self.udp.into_iter().flat_map(|way| datagrams::programs(self.attach, way)).copied()
     }
 
     /// Why UDP is not traced, where it was asked for.
@@ -144,7 +156,11 @@ fn load_object(
     lock(&SAID).clear();
     // It would write its diagnosis to stderr.
     set_print(Some((PrintLevel::Warn, |_, text| lock(&SAID).push_str(&text))));
-    let bytes = if attach == Attach::Kprobe { KPROBE_OBJECT } else { BTF_OBJECT };
+    let bytes = match attach {
+        Attach::TpBtf | Attach::Fentry => BTF_OBJECT,
+        Attach::Kprobe => KPROBE_OBJECT,
+        Attach::Cgroup => CGROUP_OBJECT,
+    };
     let load = || {
         let mut opened = ObjectBuilder::default().open_memory(bytes)?;
         prepare(&mut opened, attach, options, udp)?;
@@ -169,7 +185,7 @@ fn prepare(
         let wanted = attached(attach).contains(&&*name)
             || second(attach) == Some(&*name)
             || ON_DEMAND.contains(&&*name)
-            || udp.is_some_and(|way| datagrams::programs(way).contains(&&*name));
+            || udp.is_some_and(|way| datagrams::programs(attach, way).contains(&&*name));
         program.set_autoload(wanted);
     }
     let places_bits = places_bits(options);
@@ -248,3 +264,6 @@ pub fn refused(what: String, error: libbpf_rs::Error) -> Error {
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,7 +46,9 @@ impl Owners {
 
     fn read(name: Name, pid: u32) -> Option<Process> {
         // Its id may be another's by now, or it may have called exec(): then it has another name.
-        let facts = process::read(pid).filter(|facts| facts.comm == name.comm())?;
+        // Of a thread, only its id tells the process.
+        let facts = process::read(pid);
+        let facts = facts.filter(|facts| name.is_threads || facts.comm == name.comm())?;
         let group = cgroup::parse(&String::from_utf8_lossy(&facts.cgroup));
         Some(Process::of(&facts.comm, &facts.cmdline, group))
     }

@@ -1,29 +1,29 @@
 //! A trace from its start to its end.
 
 use std::{
-    collections::HashMap,
     fmt, mem,
     net::IpAddr,
     time::{Duration, Instant},
 };
 
-use portolan_flow::{Counters, End, Flow, Listener, Namespace, Pids, Totals, Traffic, Transport};
+use portolan_flow::{Counters, End, Flow, Listener, Pids, Totals, Traffic, Transport};
 use portolan_sys::{
     capabilities::{self, CapabilitySet},
-    kernel, netns,
+    kernel,
 };
 
 use crate::{
     Attach, Error, Losses, Reading, TraceOptions, UdpAttach,
     edge::{Counted, Edge, Name, Side},
-    existing,
+    finder::Finder,
     listeners::Listeners,
     maps::{self, Maps},
+    namespaces::Namespaces,
     object::{self, Loaded},
     owners::Owners,
 };
 
-/// What it takes to load and attach; to look at other namespaces, `existing` enters them.
+/// What it takes to load and attach; to look at other namespaces, `finder` enters them.
 const CAPABILITIES: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::PERFMON).union(CapabilitySet::NET_ADMIN);
 
@@ -40,7 +40,8 @@ pub struct Tracer {
     maps: Maps,
     listeners: Listeners,
     owners: Owners,
-    namespaces: HashMap<u32, Namespace>,
+    finder: Finder,
+    namespaces: Namespaces,
     /// Why better ways to attach were passed over.
     passed_over: Vec<(Attach, Error)>,
     hidden_namespaces: usize,
@@ -62,14 +63,14 @@ impl Tracer {
     /// happens after it returned is counted.
     ///
     /// # Errors
-    /// [`Error::Privilege`], [`Error::NoBtf`]; [`Error::NoWay`], with the reason for each, or the
+    /// [`Error::Privilege`]; [`Error::NoWay`], with the reason for each, or the
     /// reason for the one that was asked for, of UDP too; others when the host cannot be read.
     pub fn open(options: TraceOptions) -> Result<Self, Error> {
         check_host()?;
         let (loaded, passed_over) = load_best(&options)?;
         let maps = Maps::new(&loaded.object, options.method)?;
-        let hidden_namespaces = existing::sockets(&loaded.object)?;
-        existing::owners(&loaded.object)?;
+        let mut finder = Finder::new(loaded.attach, &options);
+        let hidden_namespaces = finder.begin(&loaded.object)?;
         maps::set_ready(&loaded.object)?;
         let mut tracer = Self {
             lost: maps::losses(&loaded)?,
@@ -78,7 +79,8 @@ impl Tracer {
             maps,
             listeners: Listeners::new(),
             owners: Owners::default(),
-            namespaces: HashMap::new(),
+            finder,
+            namespaces: Namespaces::default(),
             passed_over,
             hidden_namespaces,
             since: Instant::now(),
@@ -87,6 +89,7 @@ impl Tracer {
             has_nameless: false,
         };
         // What ended while the rest was made known belongs to no reading.
+        tracer.finder.refresh(&tracer.loaded.object)?;
         tracer.maps.take(&tracer.loaded)?;
         tracer.maps.told();
         tracer.since = Instant::now();
@@ -160,6 +163,7 @@ impl Tracer {
         // What can fail comes first: what is taken from the kernel is nowhere else.
         self.listeners.read(&self.loaded.object)?;
         let lost = maps::losses(&self.loaded)?;
+        self.finder.refresh(&self.loaded.object)?;
         self.maps.take(&self.loaded)?;
         let now = Instant::now();
         let span = now.duration_since(mem::replace(&mut self.since, now));
@@ -170,7 +174,8 @@ impl Tracer {
         }
         let (sums, overflow) = self.maps.told();
         self.owners.refresh();
-        self.name_namespaces(sums.keys().map(|edge| edge.netns));
+        let seen = sums.iter().map(|(edge, counted)| (edge.netns, counted.pid));
+        self.namespaces.learn(&mut self.finder, seen);
         self.has_nameless = self.listeners.has_nameless();
         let span_ms = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let mut flows = Vec::with_capacity(sums.len());
@@ -189,7 +194,7 @@ impl Tracer {
         if !self.has_nameless {
             self.search_after = SEARCH_AFTER;
         } else if self.searched.elapsed() >= self.search_after {
-            existing::owners(&self.loaded.object)?;
+            self.finder.own(&self.loaded.object)?;
             self.searched = Instant::now();
             self.search_after = (2 * self.search_after).min(SEARCH_AFTER_MAX);
         }
@@ -233,41 +238,16 @@ impl Tracer {
     fn end_of(&mut self, address: IpAddr, netns: u32, name: Name, pid: u32) -> End {
         End {
             address,
-            namespace: Some(self.namespace(netns)),
+            namespace: Some(self.namespaces.of(netns)),
             owner: self.owners.of(name, pid),
             pids: if pid == 0 { Pids::default() } else { Pids::of(pid) },
         }
     }
 
-    fn namespace(&self, inode: u32) -> Namespace {
-        let named = self.namespaces.get(&inode).cloned();
-        named.unwrap_or_else(|| Namespace::of(u64::from(inode), None))
-    }
-
-    /// Looks for the names of namespaces that are new. One that is gone already, or that no process
-    /// shows, is called by its number, and not looked for again.
-    fn name_namespaces(&mut self, seen: impl Iterator<Item = u32>) {
-        let new: Vec<u32> = seen.filter(|inode| !self.namespaces.contains_key(inode)).collect();
-        if new.is_empty() {
-            return;
-        }
-        let listing = netns::list().unwrap_or_default();
-        let named = listing.namespaces.into_iter().filter_map(|found| {
-            let name = Namespace::of(found.inode, found.name.as_deref());
-            Some((u32::try_from(found.inode).ok()?, name))
-        });
-        self.namespaces = named.collect();
-        let here = netns::current().ok().and_then(|inode| u32::try_from(inode).ok());
-        self.namespaces.extend(here.map(|inode| (inode, Namespace::new(Namespace::HOST))));
-        for inode in new {
-            let by_number = || Namespace::of(u64::from(inode), None);
-            self.namespaces.entry(inode).or_insert_with(by_number);
-        }
-    }
-
     fn listeners(&mut self) -> Vec<Listener> {
         let all: Vec<_> = self.listeners.each().collect();
-        self.name_namespaces(all.iter().map(|(_, at, _)| at.netns));
+        let seen = all.iter().map(|(_, at, listener)| (at.netns, listener.pid));
+        self.namespaces.learn(&mut self.finder, seen);
         let mut listeners: Vec<Listener> = all
             .into_iter()
             .map(|(transport, at, listener)| {
@@ -290,20 +270,27 @@ fn check_host() -> Result<(), Error> {
             return Err(Error::Privilege { missing: missing.join(", ") });
         }
     }
-    if kernel::has_btf() { Ok(()) } else { Err(Error::NoBtf) }
+    Ok(())
 }
 
 /// The first way to attach that works, and why those before it do not.
 fn load_best(options: &TraceOptions) -> Result<(Loaded, Vec<(Attach, Error)>), Error> {
     if let Some(attach) = options.attach {
-        return Ok((object::load(attach, options)?, Vec::new()));
+        return Ok((load(attach, options)?, Vec::new()));
     }
     let mut passed_over = Vec::new();
     for attach in Attach::ALL {
-        match object::load(attach, options) {
+        match load(attach, options) {
             Ok(loaded) => return Ok((loaded, passed_over)),
             Err(error) => passed_over.push((attach, error)),
         }
     }
     Err(Error::NoWay(passed_over))
+}
+
+fn load(attach: Attach, options: &TraceOptions) -> Result<Loaded, Error> {
+    if attach.needs_btf() && !kernel::has_btf() {
+        return Err(Error::NoBtf);
+    }
+    object::load(attach, options)
 }

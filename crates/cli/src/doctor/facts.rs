@@ -57,7 +57,8 @@ fn lockdown() -> Finding {
             "lockdown",
             Status::Limited,
             format!(
-                "{mode}: the kernel may refuse kprobes and fentry; trace attaches to tracepoints"
+                "{mode}: the kernel may refuse kprobes and fentry; trace attaches to tracepoints, \
+                 or to the root control group"
             ),
         ),
         None => fact("lockdown", Status::Ok, "the kernel does not say, or has none"),
@@ -69,8 +70,8 @@ fn btf() -> Finding {
         fact("BTF", Status::Ok, "/sys/kernel/btf/vmlinux")
     } else {
         fact("BTF", Status::Limited, "the kernel does not describe its types").advise(
-            "trace needs a kernel that was built with CONFIG_DEBUG_INFO_BTF; the sockets are \
-             polled instead",
+            "takes a kernel that was built with CONFIG_DEBUG_INFO_BTF; trace attaches to the root \
+             control group instead",
         )
     }
 }

@@ -91,7 +91,7 @@ pub struct TraceArgs {
     #[arg(long, default_value = "auto")]
     pub attach: AttachArg,
 
-    /// Where in the kernel to see UDP, wherever TCP is seen.
+    /// Where in the kernel to see UDP, wherever TCP is seen; with --attach cgroup, cgroup_skb.
     #[arg(long, default_value = "auto", conflicts_with = "no_udp")]
     pub udp_attach: UdpAttachArg,
 
@@ -132,6 +132,9 @@ pub enum AttachArg {
     Fentry,
     /// The entry of functions, by breakpoints.
     Kprobe,
+    /// The root control group alone: for kernels that do not describe their types, or take no
+    /// programs that trace.
+    Cgroup,
 }
 
 impl AttachArg {
@@ -142,6 +145,7 @@ impl AttachArg {
             Self::TpBtf => Some(portolan_trace::Attach::TpBtf),
             Self::Fentry => Some(portolan_trace::Attach::Fentry),
             Self::Kprobe => Some(portolan_trace::Attach::Kprobe),
+            Self::Cgroup => Some(portolan_trace::Attach::Cgroup),
         }
     }
 }

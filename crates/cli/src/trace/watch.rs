@@ -185,12 +185,20 @@ impl Traced {
                 missing.join(", ")
             ));
         }
-        let hidden = self.tracer.hidden_namespaces();
+        let (hidden, attach) = (self.tracer.hidden_namespaces(), self.tracer.attach());
         if hidden > 0 {
-            notes.push(format!(
-                "{hidden} network namespaces cannot be entered: of connections that are up there \
-                 already, only the end is seen"
-            ));
+            let unseen = match attach {
+                Attach::Cgroup => "connections that are up there already are not seen",
+                _ => "of connections that are up there already, only the end is seen",
+            };
+            notes.push(format!("{hidden} network namespaces cannot be entered: {unseen}"));
+        }
+        if attach == Attach::Cgroup {
+            notes.push(
+                "by cgroup, what connections that are up already move between the last report and \
+                 their end is missing; each is counted as untracked when it ends"
+                    .to_owned(),
+            );
         }
         notes
     }

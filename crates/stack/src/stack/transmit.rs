@@ -15,7 +15,7 @@ use crate::{
     frame::{Departure, PartialChecksum, Segmentation},
     ip::{
         fragment::{Piece, piece},
-        output::{HOP_LIMIT, Header, header_len},
+        output::{Header, header_len},
     },
     outbox::{Envelope, Message, Offload, Origin, Packet},
     tcp::Outgoing,
@@ -252,8 +252,8 @@ impl Stack {
             source,
             destination,
             protocol: protocol::TCP,
-            traffic_class: outgoing.ecn.bits(),
-            hop_limit: HOP_LIMIT,
+            traffic_class: outgoing.diffserv << 2 | outgoing.ecn.bits(),
+            hop_limit: outgoing.hop_limit,
             // RFC 1191: so that routers tell what they do not take.
             dont_fragment: true,
         };

@@ -11,7 +11,8 @@ pub struct Config {
     pub connections_max: usize,
     /// How many ended connections wait for late segments (TIME-WAIT). With more the oldest go.
     pub time_waits_max: usize,
-    /// How many blocks of [`BLOCK_BYTES`](crate::buffer::BLOCK_BYTES) all buffers may take.
+    /// How many blocks of [`BLOCK_BYTES`](crate::buffer::BLOCK_BYTES) all buffers may take, at
+    /// least 4. The last sixteenth is for what arrives.
     pub blocks_max: usize,
     /// How many bytes of a connection wait at most to be sent or acknowledged.
     pub send_buffer_bytes: u32,
@@ -52,6 +53,11 @@ pub struct Config {
     pub ecn: Ecn,
     /// The ports that outgoing connections come from.
     pub ports: RangeInclusive<u16>,
+    /// The Differentiated Services codepoint of segments, 0 to 63 (RFC 9293, MUST-48). Can be
+    /// changed by connection.
+    pub diffserv: u8,
+    /// How many routers a segment may pass: the TTL (RFC 9293, MUST-49).
+    pub hop_limit: u8,
     /// Whether the device completes checksums.
     pub checksum_offload: bool,
     /// How many bytes of payload the device takes at once to split them into segments; 0 if it
@@ -110,6 +116,8 @@ impl Default for Config {
             window_scaling: true,
             ecn: Ecn::Passive,
             ports: 32_768..=60_999,
+            diffserv: 0,
+            hop_limit: 64,
             checksum_offload: false,
             segment_bytes_max: 0,
         }

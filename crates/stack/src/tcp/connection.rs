@@ -5,7 +5,7 @@ use alloc::{boxed::Box, vec::Vec};
 use portolan_wire::Seq;
 
 use super::{
-    Config, Counters, Flow, Reason,
+    Config, Counters, Flow, Reason, Trouble,
     challenge::Challenges,
     congestion::Congestion,
     event::{ListenerId, Ready},
@@ -188,6 +188,11 @@ pub(super) struct Owner {
     pub keepalive: bool,
     pub keepalives_sent: u8,
     pub reason: Option<Reason>,
+    pub trouble: Option<Trouble>,
+    /// Its own R2 in seconds; 0: that of the configuration.
+    pub user_timeout_s: u32,
+    /// The Differentiated Services codepoint of what leaves.
+    pub diffserv: u8,
 }
 
 /// What is needed beside a connection to move it on.
@@ -276,6 +281,12 @@ impl Connection {
         }
         self.owner.reason = Some(reason);
         self.end(context);
+    }
+
+    /// Tells the program of what may pass.
+    pub fn trouble(&mut self, trouble: Trouble) {
+        self.owner.trouble = Some(trouble);
+        self.owner.ready |= Ready::TROUBLED;
     }
 
     /// Ends the connection.

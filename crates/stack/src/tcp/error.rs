@@ -39,6 +39,18 @@ pub enum Error {
     Ended(#[from] Reason),
 }
 
+/// What is wrong with a connection at present. It may pass, and the connection goes on: the soft
+/// errors of RFC 9293, section 3.9.1.8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Trouble {
+    /// What was sent was repeated, and is not acknowledged: R1 of RFC 9293, section 3.8.3.
+    #[error("no answer from the other end so far: what was sent is repeated")]
+    Silent,
+    /// A router says that the way is broken: RFC 9293, section 3.9.2.2.
+    #[error("a router says that the other end cannot be reached at present")]
+    Unreachable,
+}
+
 /// Why a connection ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Reason {

@@ -56,6 +56,9 @@ impl Ready {
     pub const CLOSED: Self = Self(0x10);
     /// The peer has marked data as urgent (RFC 9293, MUST-32).
     pub const URGENT: Self = Self(0x20);
+    /// Something is wrong that may pass: `trouble` says what (RFC 9293, MUST-47). A program that
+    /// does not want to know ignores it.
+    pub const TROUBLED: Self = Self(0x40);
 
     /// Whether all of these are set here.
     #[must_use]

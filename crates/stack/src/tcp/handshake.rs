@@ -111,6 +111,7 @@ impl Connection {
             owner: Owner {
                 nodelay: config.nodelay,
                 keepalive: config.keepalive.is_some(),
+                diffserv: config.diffserv,
                 ..Owner::default()
             },
         }
@@ -160,6 +161,7 @@ impl Connection {
     pub(super) fn establish(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         self.state = State::Established;
         self.sender.retries = 0;
+        self.owner.trouble = None;
         self.sender.small_end = self.sender.una;
         // The window of SYN is not shifted, all others are.
         let shift = if segment.has(Flags::SYN) { 0 } else { self.sender.scale };

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use portolan_wire::tcp::Quoted;
 
 use super::{
-    Flow, Reason, TIME_WAIT, Tcp,
+    Flow, Reason, TIME_WAIT, Tcp, Trouble,
     connection::{Connection, Context, State},
     window::PEER_MSS_MIN,
 };
@@ -76,7 +76,7 @@ impl Connection {
             ErrorKind::Unreachable if self.state == State::SynSent => {
                 self.fail(Reason::Unreachable, context);
             }
-            ErrorKind::Unreachable | ErrorKind::Transient => {}
+            ErrorKind::Unreachable | ErrorKind::Transient => self.trouble(Trouble::Unreachable),
         }
         true
     }

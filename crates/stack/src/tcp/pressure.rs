@@ -29,7 +29,7 @@ impl Tcp {
         if self.starved.is_empty() {
             return;
         }
-        let mut free = self.pool.limit().saturating_sub(self.pool.in_use());
+        let mut free = self.pool.left_for_writers();
         while free > 0
             && let Some(index) = self.starved.pop_front()
         {
@@ -51,4 +51,4 @@ impl Tcp {
 pub(super) type Starved = VecDeque<u32>;
 
 /// The congestion window of a fast path may be more; but it is something to go on with.
-const SEND_UNDER_PRESSURE: u32 = 16_384;
+const SEND_UNDER_PRESSURE: u32 = 8_192;

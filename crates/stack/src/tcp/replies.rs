@@ -8,9 +8,10 @@ use portolan_wire::{
 };
 
 use super::{
-    Flow,
+    Config, Flow,
     segment::{Ecn, Outgoing, Segment},
 };
+use crate::random::{Keys, Random};
 
 /// A segment without data that waits to leave.
 #[derive(Clone, Copy)]
@@ -25,11 +26,13 @@ pub(super) struct Replies {
     waiting: VecDeque<Reply>,
     /// How often connections were asked since the last one left.
     passed: u8,
+    random: Random,
 }
 
 impl Replies {
-    pub fn new() -> Self {
-        Self { waiting: VecDeque::with_capacity(WAITING_MAX), passed: TURNS }
+    pub fn new(keys: &Keys) -> Self {
+        let random = Random::new(keys, REPLIES);
+        Self { waiting: VecDeque::with_capacity(WAITING_MAX), passed: TURNS, random }
     }
 
     /// Whether the next segment is to be one of these, if there is any.
@@ -42,22 +45,27 @@ impl Replies {
         self.passed = self.passed.saturating_add(1);
     }
 
-    /// Whether there was room.
+    /// Whether there was room. If not, it takes the place of any one of those that wait: under a
+    /// flood each has the same chance, whatever the rhythm in which the flood comes.
     pub fn push(&mut self, reply: Reply) -> bool {
         let has_room = self.waiting.len() < WAITING_MAX;
         if has_room {
             self.waiting.push_back(reply);
+        } else if let Some(place) =
+            self.waiting.get_mut(self.random.below(WAITING_MAX as u32) as usize)
+        {
+            *place = reply;
         }
         has_room
     }
 
     /// Writes the first one at the front of the buffer.
-    pub fn poll_transmit(&mut self, buffer: &mut [u8], is_offloaded: bool) -> Option<Outgoing> {
+    pub fn poll_transmit(&mut self, buffer: &mut [u8], config: &Config) -> Option<Outgoing> {
         let Reply { flow, repr } = self.waiting.front()?;
         let len = repr.header_len();
         let buffer = buffer.get_mut(..len)?;
         let (source, destination) = (flow.local, flow.remote);
-        let written = if is_offloaded {
+        let written = if config.checksum_offload {
             repr.emit_partial(buffer, source, destination)
         } else {
             repr.emit(buffer, source, destination)
@@ -69,6 +77,8 @@ impl Replies {
             source,
             destination,
             ecn: Ecn::NotCapable,
+            diffserv: config.diffserv,
+            hop_limit: config.hop_limit,
             len,
             header_len: len,
             segment_payload: None,
@@ -125,3 +135,5 @@ const WAITING_MAX: usize = 1_024;
 /// How many segments of connections leave between two of these: who is connected goes before
 /// strangers, but does not silence them.
 const TURNS: u8 = 2;
+/// What the random numbers are for.
+const REPLIES: u64 = 0x200;

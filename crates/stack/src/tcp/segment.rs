@@ -83,6 +83,10 @@ pub struct Outgoing {
     pub destination: IpAddr,
     /// Congestion marks for the IP header.
     pub ecn: Ecn,
+    /// The Differentiated Services codepoint for the IP header, 0 to 63.
+    pub diffserv: u8,
+    /// The TTL or hop limit for the IP header.
+    pub hop_limit: u8,
     /// Length in bytes of header and payload.
     pub len: usize,
     /// Length in bytes of the header.

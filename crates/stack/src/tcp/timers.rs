@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::{
-    Reason,
+    Reason, Trouble,
     connection::{Connection, Context, State},
     retransmit::Scoreboard,
 };
@@ -117,8 +117,8 @@ impl Connection {
             sender.tell_reduced(&mut self.due, self.agreed.ecn && lost.is_first);
         }
         sender.rtt.back_off();
-        sender.retries = sender.retries.saturating_add(1);
         sender.timer_base = context.now;
+        self.count_retry();
         self.look_for_black_hole();
         self.arm(context);
     }
@@ -148,10 +148,10 @@ impl Connection {
     /// Whether nothing was acknowledged for so long that the connection is given up: R2 of
     /// RFC 9293, section 3.8.3.
     fn is_given_up(&mut self, context: &mut Context<'_>) -> bool {
-        let limit = if self.state.is_synchronized() {
-            context.config.user_timeout
-        } else {
-            context.config.connect_timeout
+        let limit = match self.owner.user_timeout_s {
+            0 if self.state.is_synchronized() => context.config.user_timeout,
+            0 => context.config.connect_timeout,
+            seconds => Duration::from_secs(seconds.into()),
         };
         let is_over = context.now.since(self.sender.unanswered_since) >= limit;
         if is_over {
@@ -172,9 +172,17 @@ impl Connection {
         if self.is_given_up(context) {
             return;
         }
-        self.sender.retries = self.sender.retries.saturating_add(1);
         self.sender.rtt.back_off();
+        self.count_retry();
         self.due.syn = true;
+    }
+
+    /// Counts what leaves once more; R1 of RFC 9293, section 3.8.3, (b) and SHLD-9.
+    fn count_retry(&mut self) {
+        self.sender.retries = self.sender.retries.saturating_add(1);
+        if self.sender.retries == R1_RETRIES {
+            self.trouble(Trouble::Silent);
+        }
     }
 
     /// Sets the retransmission timer for what is on its way or waits.
@@ -255,4 +263,6 @@ impl Connection {
 const SYN_ACK_RETRIES: u8 = 5;
 /// How long peers delay an acknowledgment: RFC 8985, section 7.2, TLP.max_ack_delay.
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
+/// R1: RFC 9293, SHLD-10.
+const R1_RETRIES: u8 = 3;
 const IDLE_LEAST: Duration = Duration::from_secs(1);

@@ -6,10 +6,12 @@ use core::{
 };
 
 use super::{
-    ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp,
+    ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp, Trouble,
     connection::Connection, settle::flow_at,
 };
-use crate::Instant;
+use crate::{Instant, buffer::BLOCK_BYTES};
+
+mod settings;
 
 /// How a connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub struct Info {
     pub state: State,
     /// Why it ended, where that was before its time.
     pub reason: Option<Reason>,
+    /// What is wrong at present, and may pass.
+    pub trouble: Option<Trouble>,
     /// Bytes that were written and are not acknowledged.
     pub unacknowledged: u32,
     /// Bytes that were received and not read.
@@ -188,10 +192,12 @@ impl Tcp {
                 return Err(Error::Finished);
             }
             let room = room.saturating_sub(sender.stream.len()) as usize;
-            let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+            let wanted = room.min(bytes.len());
+            let fits = wanted.min(context.pool.left_for_writers() * BLOCK_BYTES);
+            let fits = bytes.get(..fits).unwrap_or_default();
             let written = sender.stream.push(context.pool, context.spare, fits);
             sender.is_waited_for = written < bytes.len();
-            let is_starved = written < fits.len() && sender.stream.is_empty();
+            let is_starved = written < wanted && sender.stream.is_empty();
             connection.arm_if_waiting(context);
             Ok((written, is_starved))
         })??;
@@ -319,27 +325,6 @@ impl Tcp {
         Ok(())
     }
 
-    /// Whether small segments leave at once, although earlier data is not acknowledged.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchHandle`].
-    pub fn set_nodelay(&mut self, id: ConnectionId, on: bool, now: Instant) -> Result<(), Error> {
-        self.with(id, now, |connection, _| connection.owner.nodelay = on)
-    }
-
-    /// Whether the connection is probed while it is idle, as the configuration says how.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchHandle`].
-    pub fn set_keepalive(&mut self, id: ConnectionId, on: bool, now: Instant) -> Result<(), Error> {
-        self.with(id, now, |connection, context| {
-            connection.owner.keepalive = on;
-            connection.start_idle_if_open(context);
-        })
-    }
-
     /// How the connection stands.
     ///
     /// # Errors
@@ -352,6 +337,7 @@ impl Tcp {
             flow: connection.flow,
             state: connection.state,
             reason: connection.owner.reason,
+            trouble: connection.owner.trouble,
             unacknowledged: sender.stream.len(),
             unread: connection.receiver.stream.len(),
             urgent: connection.receiver.urgent_ahead(),

@@ -310,7 +310,8 @@ fn in_syn_received() {
 /// RFC 1337: RST does not end TIME-WAIT, and old segments are answered seldom.
 #[test]
 fn in_time_wait() {
-    let mut host = Host::with(Config { time_wait: Duration::from_secs(60), ..Config::default() }, 8);
+    let mut host =
+        Host::with(Config { time_wait: Duration::from_secs(60), ..Config::default() }, 8);
     let (mut peer, id) = host.open(0, few_options());
     host.tcp.close(id, host.now).unwrap();
     host.drain();

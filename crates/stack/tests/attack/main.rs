@@ -4,6 +4,8 @@
 mod blind;
 mod flood;
 mod host;
+mod idle;
+mod listen;
 mod memory;
 mod regressions;
 mod storm;

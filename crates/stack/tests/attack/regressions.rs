@@ -32,7 +32,8 @@ fn t1_a_closed_port_answers_so_that_the_client_believes_it() {
     let [reset] = &server.drain()[..] else { panic!("one RST") };
     assert_eq!(reset.repr.flags, Flags::RST | Flags::ACK);
     assert_eq!(reset.repr.acknowledgment, peer.rcv);
-    let reset = Repr { source_port: peer.address.port(), destination_port: peer.port, ..reset.repr };
+    let reset =
+        Repr { source_port: peer.address.port(), destination_port: peer.port, ..reset.repr };
     client.hear(peer.address.ip(), reset, &[]);
     assert_eq!(client.state(id), State::Closed);
 }
@@ -111,11 +112,8 @@ fn icmp_errors_of_somebody_who_guesses() {
     host.tcp.write(id, &[1; 3_000], host.now).unwrap();
     let end = peer.rcv + 3_000;
     host.drain();
-    let quoted = |sequence| Quoted {
-        source_port: PORT,
-        destination_port: peer.address.port(),
-        sequence,
-    };
+    let quoted =
+        |sequence| Quoted { source_port: PORT, destination_port: peer.address.port(), sequence };
     for outside in [peer.rcv - 1, end, end + 1, peer.rcv - 70_000, peer.rcv + (1 << 31)] {
         assert!(!host.tcp.handle_error(&too_big(&peer, quoted(outside), 600), host.now));
     }

@@ -12,7 +12,7 @@ use portolan_sys::{
     capabilities::{self, CapabilitySet},
     netns,
 };
-use portolan_trace::{MethodName, Reading, TraceOptions, Tracer};
+use portolan_trace::{Attach, MethodName, Reading, TraceOptions, Tracer};
 
 /// Runs a test in a namespace of its own. Says so where that is not possible.
 pub fn alone(test: impl FnOnce() + Send + 'static) {
@@ -35,9 +35,15 @@ pub fn tracer(method: MethodName) -> Tracer {
     open(TraceOptions { method, ..TraceOptions::default() })
 }
 
+/// Whether tracers are attached to the root control group alone: in `conservation_by_cgroup.rs`.
+pub fn is_by_cgroup() -> bool {
+    module_path!().starts_with("conservation_by_cgroup")
+}
+
 /// A tracer with these options, and a queue that is not too small.
 pub fn open(options: TraceOptions) -> Tracer {
-    Tracer::open(options).unwrap_or_else(|error| panic!("{error}"))
+    let attach = is_by_cgroup().then_some(Attach::Cgroup);
+    Tracer::open(TraceOptions { attach, ..options }).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Both ends of a connection, from one address.

@@ -46,7 +46,7 @@ fn datagrams(attach: Option<Attach>) -> Vec<Finding> {
     let Some(attach) = attach else { return Vec::new() };
     let mut is_chosen = false;
     let mut findings = Vec::new();
-    for way in UdpAttach::ALL {
+    for &way in attach.udp() {
         let options = TraceOptions {
             udp: true,
             udp_attach: Some(way),
@@ -90,6 +90,7 @@ fn describe(attach: Attach) -> &'static str {
         Attach::TpBtf => "the tracepoint of TCP's states",
         Attach::Fentry => "the entry of functions, by trampolines",
         Attach::Kprobe => "the entry of functions, by breakpoints",
+        Attach::Cgroup => "the turns of sockets in the root control group; needs no BTF",
     }
 }
 
@@ -110,7 +111,9 @@ fn advice(error: &Error, attach: Attach) -> String {
             "run as root, or grant CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN".to_owned()
         }
         (Error::NoBtf, _) => {
-            format!("use a kernel that was built with CONFIG_DEBUG_INFO_BTF; {NOT_TRACED}")
+            "takes a kernel that was built with CONFIG_DEBUG_INFO_BTF; nothing to do where another \
+             one is ok"
+                .to_owned()
         }
         (_, Attach::TpBtf) => "takes Linux 5.17 or newer; the next one is used instead".to_owned(),
         (_, Attach::Fentry) => {
@@ -121,6 +124,11 @@ fn advice(error: &Error, attach: Attach) -> String {
         (_, Attach::Kprobe) => {
             "takes a kernel with CONFIG_KPROBES that is not locked down; nothing to do where \
              another one is ok"
+                .to_owned()
+        }
+        (_, Attach::Cgroup) => {
+            "takes Linux 5.17 or newer with CONFIG_CGROUP_BPF, and cgroup2 mounted, outside of a \
+             container; nothing to do where another one is ok"
                 .to_owned()
         }
     }

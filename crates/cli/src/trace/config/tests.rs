@@ -74,7 +74,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         ("--no-udp --udp-attach fentry", "cannot be used with"),
         ("--method snapshot --failed", "--failed needs a method that traces"),
         ("--method ebpf", "[possible values: auto, bundle, aggregate, stream, snapshot]"),
-        ("--attach uprobe", "[possible values: auto, tp_btf, fentry, kprobe]"),
+        ("--attach uprobe", "[possible values: auto, tp_btf, fentry, kprobe, cgroup]"),
         ("--sort size", "[possible values: connections, bytes, rtt, retransmits"),
         ("--port 70000", "70000 is not in 0..=65535"),
     ] {

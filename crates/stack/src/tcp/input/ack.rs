@@ -153,6 +153,7 @@ impl Connection {
     /// Gives back what has arrived.
     fn drop_acknowledged(&mut self, advanced: u32, context: &mut Context<'_>) {
         let sender = &mut self.sender;
+        self.owner.trouble = None;
         sender.retries = 0;
         sender.timer_base = context.now;
         sender.unanswered_since = context.now;

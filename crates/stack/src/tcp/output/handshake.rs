@@ -44,6 +44,8 @@ impl Connection {
             source,
             destination,
             ecn: Ecn::NotCapable,
+            diffserv: self.owner.diffserv,
+            hop_limit: context.config.hop_limit,
             len,
             header_len: len,
             segment_payload: None,

@@ -26,6 +26,8 @@ impl Connection {
         buffer: &mut [u8],
         context: &mut Context<'_>,
     ) -> Option<Outgoing> {
+        // Before the options are written, which forget the duplicate that they have told.
+        let segment = self.payload_max(usize::MAX);
         let options = self.options(context.now);
         // RFC 3168, sections 6.1.5 and 6.1.6: neither what is sent again, nor pure ACKs, nor probes
         // of a closed window are marked.
@@ -55,13 +57,14 @@ impl Connection {
             repr.emit(buffer, source, destination)
         };
         written.ok()?;
-        let segment = self.payload_max(usize::MAX);
         self.note_sent(&plan, segment, context);
         let is_marked = self.agreed.ecn && is_new_data;
         Some(Outgoing {
             source,
             destination,
             ecn: if is_marked { Ecn::Capable0 } else { Ecn::NotCapable },
+            diffserv: self.owner.diffserv,
+            hop_limit: context.config.hop_limit,
             len,
             header_len,
             segment_payload: (plan.len > segment).then(|| u16::try_from(segment).ok()).flatten(),

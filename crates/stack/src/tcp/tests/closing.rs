@@ -88,7 +88,11 @@ fn fin_goes_with_the_last_data() {
     // Acknowledged without FIN, it comes alone.
     hand.give(given(ACK, 1, 2_001));
     let again = hand.wait(Duration::from_secs(1));
-    assert!(again.iter().all(|left| left.in_words() == "FIN|ACK 2001+0 ack 1"), "{:?}", timed(&again));
+    assert!(
+        again.iter().all(|left| left.in_words() == "FIN|ACK 2001+0 ack 1"),
+        "{:?}",
+        timed(&again)
+    );
     assert!(!again.is_empty());
     hand.give(given(ACK, 1, 2_002));
     assert_eq!(hand.state(), State::FinWait2);

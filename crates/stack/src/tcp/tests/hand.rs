@@ -146,7 +146,7 @@ impl Hand {
     /// The numbers of both ends wrap within the first bytes.
     pub fn before_wrap(config: Config) -> Self {
         let mut hand = Self::new(config.clone());
-        let iss = super::isn::isn(&Keys::new([7; 32]).isn, &hand.flow, hand.now);
+        let iss = isn::isn(&Keys::new([7; 32]).isn, &hand.flow, hand.now);
         let ticks = Seq(u32::MAX - 1).distance(iss);
         hand = Self::at(config, hand.now + Duration::from_micros(u64::from(ticks) * 4));
         hand.irs = Seq(u32::MAX - 2);
@@ -350,8 +350,7 @@ impl Hand {
             destination_port: self.flow.remote_port,
             sequence: number(self.iss, seq),
         };
-        let error =
-            IcmpError { local: self.flow.local, remote: self.flow.remote, quoted, kind };
+        let error = IcmpError { local: self.flow.local, remote: self.flow.remote, quoted, kind };
         self.tcp.handle_error(&error, self.now)
     }
 

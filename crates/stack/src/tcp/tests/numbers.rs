@@ -92,6 +92,6 @@ fn first_numbers_follow_a_clock_and_a_secret() {
     let (least, most) = (others.first().unwrap(), others.last().unwrap());
     assert!(most - least > 1 << 31);
     // With another secret it is another number.
-    let isn = |secret| super::isn::isn(&Keys::new([secret; 32]).isn, &hand.flow, hand.now);
+    let isn = |secret| isn::isn(&Keys::new([secret; 32]).isn, &hand.flow, hand.now);
     assert_ne!(isn(1), isn(2));
 }

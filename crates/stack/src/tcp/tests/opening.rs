@@ -43,9 +43,8 @@ fn two_may_open_at_the_same_time() {
 fn two_of_our_own_open_at_the_same_time() {
     let mut pair = Pair::new();
     let at = |end: usize| SocketAddr::new(ADDRESSES[end], PORT);
-    let ids = [0, 1].map(|end| {
-        pair.ends[end].connect_from(at(end), at(1 - end), 1_500, pair.now).unwrap()
-    });
+    let ids = [0, 1]
+        .map(|end| pair.ends[end].connect_from(at(end), at(1 - end), 1_500, pair.now).unwrap());
     pair.run(Duration::from_millis(100));
     assert_eq!([pair.state(0, ids[0]), pair.state(1, ids[1])], [State::Established; 2]);
     let data = pattern(100_000);

@@ -61,7 +61,12 @@ fn a_tiny_mss_is_not_believed() {
 }
 
 /// A segment with these bytes of options.
-fn with_options(hand: &Hand, flags: portolan_wire::tcp::Flags, seq: u32, options: &[u8]) -> Vec<u8> {
+fn with_options(
+    hand: &Hand,
+    flags: portolan_wire::tcp::Flags,
+    seq: u32,
+    options: &[u8],
+) -> Vec<u8> {
     assert_eq!(options.len() % 4, 0);
     let mut bytes = vec![0; 20];
     bytes[..2].copy_from_slice(&hand.flow.remote_port.to_be_bytes());
@@ -271,8 +276,7 @@ fn an_old_segment_is_told_by_its_timestamp() {
     hand.give(given(RST, 5, 0).clock(1, 0));
     assert_eq!(hand.info().reason, Some(Reason::Reset));
     // Across the wrap.
-    let mut hand =
-        Hand::new(clocks()).opened(given(SYN_ACK, 0, 1).clock(u32::MAX - 1, 0));
+    let mut hand = Hand::new(clocks()).opened(given(SYN_ACK, 0, 1).clock(u32::MAX - 1, 0));
     hand.give(given(ACK, 1, 1).clock(5, 0).data(b"new!"));
     assert_eq!(hand.read(), b"new!");
     hand.give(given(ACK, 5, 1).clock(u32::MAX, 0).data(b"old!"));

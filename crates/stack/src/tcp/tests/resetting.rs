@@ -60,11 +60,8 @@ fn rst_ends_a_connection_in_every_state() {
         arrange(&mut hand);
         assert_eq!(hand.state(), state);
         hand.sent();
-        let next = if matches!(state, State::CloseWait | State::Closing | State::LastAck) {
-            2
-        } else {
-            1
-        };
+        let next =
+            if matches!(state, State::CloseWait | State::Closing | State::LastAck) { 2 } else { 1 };
         let challenge = hand.answer(given(RST, next + 1, 0));
         assert_eq!((challenge.len(), hand.state()), (1, state));
         assert_eq!(hand.answer(given(RST, next + 1_000_000, 0)), [""; 0]);

@@ -83,10 +83,7 @@ fn push_is_on_the_last_segment() {
     for _ in 0..30 {
         hand.write(&pattern(100));
     }
-    assert_eq!(
-        hand.sent(),
-        ["ACK 1+1460 ack 1", "ACK 1461+1460 ack 1", "PSH|ACK 2921+80 ack 1"]
-    );
+    assert_eq!(hand.sent(), ["ACK 1+1460 ack 1", "ACK 1461+1460 ack 1", "PSH|ACK 2921+80 ack 1"]);
 }
 
 /// RFC 9293, MAY-16: data that the window holds back is joined.
@@ -126,8 +123,7 @@ fn without_mss_the_default_holds() {
     hand.write(&pattern(5_000));
     assert_eq!(hand.sent()[0], "ACK 1+536 ack 1");
     let mut hand = Hand::new(plain());
-    (hand.flow.local, hand.flow.remote) =
-        ("fd00::1".parse().unwrap(), "fd00::2".parse().unwrap());
+    (hand.flow.local, hand.flow.remote) = ("fd00::1".parse().unwrap(), "fd00::2".parse().unwrap());
     let mut hand = hand.opened(given(SYN_ACK, 0, 1));
     hand.write(&pattern(5_000));
     assert_eq!(hand.sent()[0], "ACK 1+1220 ack 1");
