@@ -46,6 +46,7 @@ pub struct Link {
     pub peer: Place,
     /// What carries frames.
     pub wire: Wire,
+    mtu: u16,
     offload: Offload,
     /// Ends everything in it.
     pub world: World,
@@ -77,7 +78,7 @@ impl Link {
                 peer
             }
         };
-        let link = Self { peer, wire, offload, world };
+        let link = Self { peer, wire, mtu, offload, world };
         link.set_features();
         if mtu >= 1_280 {
             let address = link.peer_v6();
@@ -130,13 +131,31 @@ impl Link {
         v6(self.host_v4())
     }
 
-    /// A host with both addresses, which takes its time for the end: what is lost then is sent
+    /// The link's networks, of IPv4 and of IPv6.
+    #[must_use]
+    pub fn networks(&self) -> [String; 2] {
+        let (v4, v6) = (self.peer_v4().to_string(), self.peer_v6().to_string());
+        let v4 = v4.rsplit_once('.').map_or("", |(network, _)| network);
+        let v6 = v6.rsplit_once(':').map_or("", |(network, _)| network);
+        [format!("{v4}.0/24"), format!("{v6}:/64")]
+    }
+
+    /// The host's addresses with their networks.
+    #[must_use]
+    pub fn host_addresses(&self) -> Vec<String> {
+        let mut addresses = vec![format!("{}/24", self.host_v4())];
+        if self.mtu >= 1_280 {
+            addresses.push(format!("{}/64", self.host_v6()));
+        }
+        addresses
+    }
+
+    /// A host with its addresses, which takes its time for the end: what is lost then is sent
     /// again.
     #[must_use]
     pub fn config(&self) -> Config {
-        let addresses = [format!("{}/24", self.host_v4()), format!("{}/64", self.host_v6())];
         let parse = |text: &String| text.parse().unwrap_or_else(|_| panic!("{text}"));
-        let mut config = Config::new(addresses.iter().map(parse).collect());
+        let mut config = Config::new(self.host_addresses().iter().map(parse).collect());
         config.mac = Some(MAC);
         config.grace = Duration::from_secs(20);
         config
@@ -156,15 +175,20 @@ impl Link {
         Box::new(Fault::new(queue, &faults))
     }
 
+    /// Waits until the kernel's end works, which may take a second after the other end has been
+    /// opened: up to then the kernel drops what it would send.
+    pub fn wait_until_it_runs(&self) {
+        crate::wait_for("the link to run", || {
+            self.peer.enter(|| interface::is_running(INTERFACE)).ok().filter(|it| *it)
+        });
+    }
+
     fn open_bare(&self) -> Queue {
         match self.wire {
             Wire::Tap => {
                 let opened = Tap::open(INTERFACE, 1).unwrap_or_else(|error| panic!("{error}"));
                 let tap = opened.into_iter().next().expect("a queue");
-                // Up to then, which may take a second, the kernel drops what it would send.
-                crate::wait_for("the TAP to run", || {
-                    interface::is_running(INTERFACE).ok().filter(|it| *it)
-                });
+                self.wait_until_it_runs();
                 if self.offload == Offload::Off { Box::new(Plain(tap)) } else { Box::new(tap) }
             }
             Wire::Veth => {
