@@ -31,8 +31,11 @@ pub struct Syn {
 pub struct Seen {
     /// TCP segments, frames longer than the MTU counted once.
     pub segments: u64,
-    /// RSTs of either side.
+    /// RSTs of either side, on connections that were not over.
     pub resets: u64,
+    /// RSTs on connections of which both sides had sent FIN: with these, who has forgotten the
+    /// connection answers what came twice, or late (RFC 9293, section 3.10.7.1).
+    pub late_resets: u64,
     /// The SYNs in their order.
     pub syns: Vec<Syn>,
     /// The longest IP packets: that arrived, and that left.
@@ -131,12 +134,16 @@ impl Seen {
         self.marked[way] += u64::from(class & 3 != 0);
         let ends = [(source, segment.source_port()), (destination, segment.destination_port())];
         let flags = segment.flags();
-        self.resets += u64::from(flags.contains(Flags::RST));
         if flags.contains(Flags::SYN) {
             self.syns.push(syn(&segment, is_outbound));
         }
         let key = if is_outbound { ends } else { [ends[1], ends[0]] };
-        let gap = tracks.entry(key).or_default().note(time, way, &segment);
+        let track = tracks.entry(key).or_default();
+        if flags.contains(Flags::RST) {
+            let is_over = track.sides.iter().all(|side| side.has_finished);
+            *(if is_over { &mut self.late_resets } else { &mut self.resets }) += 1;
+        }
+        let gap = track.note(time, way, &segment);
         self.longest_gap = self.longest_gap.max(gap);
     }
 
@@ -179,8 +186,7 @@ fn syn(segment: &tcp::Packet<'_>, is_outbound: bool) -> Syn {
     let flags = segment.flags();
     let is_answer = flags.contains(Flags::ACK);
     let wanted = if is_answer { Flags::ECE } else { Flags(Flags::ECE.0 | Flags::CWR.0) };
-    let mut syn =
-        Syn { is_outbound, is_answer, ecn: flags.contains(wanted), ..Syn::default() };
+    let mut syn = Syn { is_outbound, is_answer, ecn: flags.contains(wanted), ..Syn::default() };
     for option in segment.options().flatten() {
         match option {
             Option_::MaximumSegmentSize(mss) => syn.mss = mss,

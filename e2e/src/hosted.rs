@@ -33,6 +33,14 @@ pub struct Left {
     pub kernel: Counted,
 }
 
+impl Left {
+    /// A counter of the host's TCP; those that are 0 are not printed.
+    #[must_use]
+    pub fn tcp(&self, name: &str) -> u64 {
+        self.summary["tcp"][name].as_u64().unwrap_or(0)
+    }
+}
+
 impl Hosted {
     /// Starts it with the link's addresses, and more flags; it answers when this returns.
     ///
@@ -91,7 +99,7 @@ impl Hosted {
     #[must_use]
     pub fn end(self, resets: u64) -> Left {
         let left = self.end_with_any_resets();
-        let count = |name: &str| left.summary["tcp"][name].as_u64().expect("a count");
+        let count = |name: &str| left.tcp(name);
         let told = format!("{}\n{}\n{:?}", left.summary, left.kernel.trouble(), left.seen);
         assert_eq!(left.seen.resets, resets, "RST: {told}");
         if count("timeouts") + count("tail_probes") == 0 {

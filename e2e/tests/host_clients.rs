@@ -25,8 +25,7 @@ fn it_downloads_from_nginx() {
         let content: Vec<u8> = (0..8_000_000).map(|_| random.below(256) as u8).collect();
         let folder = link.world.folder("files");
         fs::write(folder.join("file"), &content).expect("a file");
-        let server =
-            SocketAddr::new(if v6 { link.peer_v6() } else { link.peer_v4() }, peers::HTTP);
+        let server = SocketAddr::new(if v6 { link.peer_v6() } else { link.peer_v4() }, peers::HTTP);
         let nginx = peers::nginx_files(&link.world, &link.peer, server, &folder);
         let capture = link.world.file("client.pcapng");
         let endpoint = Endpoint::start(&link.config(), vec![link.open("", &capture)]);
@@ -58,17 +57,18 @@ fn a_server_of_the_kernel_echoes() {
     let capture = link.world.file("client.pcapng");
     let endpoint = Endpoint::start(&link.config(), vec![link.open("", &capture)]);
     let endpoint = endpoint.expect("the host begins");
+    let mut connection = endpoint.connect(at).expect("to connect");
+    connection.set_timeout(Some(bulk::PATIENCE));
     thread::scope(|scope| {
         scope.spawn(|| {
             let stream = bulk::patient(listener.accept().expect("a client").0).expect("a time");
             std::io::copy(&mut &stream, &mut &stream).expect("to echo");
         });
-        let mut connection = endpoint.connect(at).expect("to connect");
-        connection.set_timeout(Some(bulk::PATIENCE));
         let sending = scope.spawn(|| bulk::send(&connection, 1, 10_000_000).expect("to send"));
         let (received, came) = bulk::receive(&connection).expect("the echo");
         assert_eq!((received, came), (10_000_000, sending.join().expect("to send")));
     });
+    drop(connection);
     endpoint.stop().expect("an end in order");
     drop(endpoint);
     assert_eq!(Seen::read(&capture).resets, 0);

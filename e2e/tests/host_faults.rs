@@ -9,6 +9,9 @@ use portolan_e2e::{
 
 const ALL: &str = "loss=2%,reorder=3%,duplicate=1%,corrupt=0.1%,seed=7";
 
+/// With offloads the kernel leaves checksums open: what is damaged then, nobody can tell.
+const ALL_WITH_OFFLOADS: &str = "loss=2%,reorder=3%,duplicate=1%,transmit.corrupt=0.1%,seed=8";
+
 /// Both roles, on a device each.
 fn check(faults: &'static str, case: &Case) {
     for (opener, wire) in [(Opener::Kernel, Wire::Tap), (Opener::Host, Wire::Veth)] {
@@ -39,17 +42,18 @@ fn duplicates() {
 
 #[test]
 fn damage() {
-    check("corrupt=1%,seed=5", &Case::default());
+    check("corrupt=1%,seed=5", &Case { offload: Offload::Off, ..Case::default() });
 }
 
 #[test]
 fn all_at_once() {
-    check(ALL, &Case { bytes: 2 << 20, ..Case::default() });
+    check(ALL_WITH_OFFLOADS, &Case { bytes: 2 << 20, ..Case::default() });
     check(ALL, &Case { bytes: 2 << 20, v6: true, offload: Offload::Off, ..Case::default() });
 }
 
 #[test]
 fn all_at_once_without_options() {
     let settings = &[("tcp_sack", "0"), ("tcp_timestamps", "0"), ("tcp_window_scaling", "0")];
-    check(ALL, &Case { settings, bytes: 1 << 20, ..Case::default() });
+    let (bytes, offload) = (1 << 20, Offload::Off);
+    check(ALL, &Case { settings, bytes, offload, ..Case::default() });
 }

@@ -109,7 +109,13 @@ fn test(listener: &Listener) -> io::Result<String> {
     write_json(&control, &results(&moved, directions))?;
     tell(&control, DISPLAY_RESULTS)?;
     let _ = control_byte(&control);
-    let what = if is_both { "both ways" } else if is_reverse { "sent" } else { "received" };
+    let what = if is_both {
+        "both ways"
+    } else if is_reverse {
+        "sent"
+    } else {
+        "received"
+    };
     let gigabits = |it: &Moved| it.bytes as f64 * 8e-9 / it.time.as_secs_f64();
     let rate: f64 = moved.iter().flatten().map(gigabits).sum();
     Ok(format!("{what} {rate:.2} Gb/s by {} streams", moved.len()))
