@@ -161,11 +161,7 @@ impl Application {
         None
     }
 
-    fn read(
-        &mut self,
-        host: &mut dyn Host,
-        now: Instant,
-    ) -> Result<Option<Instant>, Violation> {
+    fn read(&mut self, host: &mut dyn Host, now: Instant) -> Result<Option<Instant>, Violation> {
         let mut buffer = [0; READ_BYTES];
         while self.failure.is_none() && !self.got_end {
             if !self.reads_at(now) {
@@ -252,6 +248,3 @@ impl Application {
 
 const WRITE_BYTES: usize = 16 * 1024;
 const READ_BYTES: usize = 16 * 1024;
-
-
-

@@ -87,8 +87,9 @@ impl<'a> Datagram<'a> {
             (protocol::TCP, ..) => self.segment().is_some_and(|one| one.checksum == Check::Right),
             (protocol::UDP, source, destination) => udp::Packet::parse(self.payload)
                 .is_ok_and(|packet| packet.check(source, destination) == Check::Right),
-            (protocol::ICMPV4, ..) => icmpv4::Packet::parse(self.payload)
-                .is_ok_and(|packet| packet.checksum_is_right()),
+            (protocol::ICMPV4, ..) => {
+                icmpv4::Packet::parse(self.payload).is_ok_and(|packet| packet.checksum_is_right())
+            }
             (protocol::ICMPV6, IpAddr::V6(source), IpAddr::V6(destination)) => {
                 icmpv6::Packet::parse(self.payload)
                     .is_ok_and(|packet| packet.check(source, destination) == Check::Right)

@@ -220,12 +220,7 @@ impl Link {
         Some(self.busy_until)
     }
 
-    fn double(
-        &mut self,
-        frame: &Frame,
-        at: Instant,
-        arrives: &mut dyn FnMut(Instant, End, Frame),
-    ) {
+    fn double(&mut self, frame: &Frame, at: Instant, arrives: &mut dyn FnMut(Instant, End, Frame)) {
         if self.random.happens(self.settings.duplicate_ppm) {
             let later = self.random.below(self.settings.duplicate_us + 1);
             arrives(at + Duration::from_micros(later), End::Far, frame.clone());
@@ -272,5 +267,5 @@ const ETHERNET_BYTES_MIN: usize = 60;
 const NOT_ECT: u8 = 0;
 const CONGESTION_EXPERIENCED: u8 = 3;
 
-
-
+#[cfg(test)]
+mod tests;

@@ -71,10 +71,8 @@ fn advertisement(frame: &[u8], address: Ipv6Addr, own: ethernet::Address) -> Opt
         overrides: true,
     };
     let options = [Option_::TargetLinkLayerAddress(own)];
-    let answer = ndp::Repr {
-        message: Message::NeighborAdvertisement(advertisement),
-        options: &options,
-    };
+    let answer =
+        ndp::Repr { message: Message::NeighborAdvertisement(advertisement), options: &options };
     let mut message = vec![0; answer.header_len()];
     answer.emit(&mut message, address, asks).ok()?;
     let way = Way {

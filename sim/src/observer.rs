@@ -121,12 +121,7 @@ impl Observer {
 
     /// When the host last got a segment of this connection; none if it never did.
     #[must_use]
-    pub fn heard_at(
-        &self,
-        host: usize,
-        local: SocketAddr,
-        remote: SocketAddr,
-    ) -> Option<Instant> {
+    pub fn heard_at(&self, host: usize, local: SocketAddr, remote: SocketAddr) -> Option<Instant> {
         self.end(host, local, remote)?.arrived.heard_at
     }
 
@@ -164,5 +159,5 @@ pub fn said(packet: &portolan_wire::tcp::Packet<'_>) -> String {
 /// Far above what timers can send while nothing gets through: they back off.
 const WITHOUT_PROGRESS_MAX: u32 = 1_000;
 
-
-
+#[cfg(test)]
+mod tests;

@@ -20,9 +20,12 @@ impl Pattern {
         (offset..).zip(bytes).find(|&(at, &byte)| byte != self.byte(at)).map(|(at, _)| at)
     }
 
-    /// Eight offsets share a word of which each has a byte; nothing repeats, so that data at a wrong
-    /// place is found.
+    /// Eight offsets share a word of which each has a byte; nothing repeats, so that data at a
+    /// wrong place is found.
     const fn byte(self, offset: u64) -> u8 {
         (mixed((offset >> 3) ^ self.0) >> (8 * (offset & 7))) as u8
     }
 }
+
+#[cfg(test)]
+mod tests;

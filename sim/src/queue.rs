@@ -65,3 +65,6 @@ impl<T> PartialEq for Planned<T> {
 }
 
 impl<T> Eq for Planned<T> {}
+
+#[cfg(test)]
+mod tests;

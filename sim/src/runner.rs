@@ -2,10 +2,10 @@
 
 use std::{
     any::Any,
-    cell::RefCell,
+    cell::{Cell, RefCell},
     panic::{self, AssertUnwindSafe},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, Once, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -38,7 +38,10 @@ pub struct Tally {
 #[must_use]
 pub fn run_safely(scenario: &Scenario) -> Outcome {
     let run = || world::run(scenario);
-    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+    RUNS.set(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(run));
+    RUNS.set(false);
+    outcome.unwrap_or_else(|panic| {
         let place = PLACE.take();
         let is_of_peer = place.contains("/smoltcp-");
         let violation = || Violation::new("panic", format!("{} at {place}", said(&*panic)));
@@ -46,16 +49,25 @@ pub fn run_safely(scenario: &Scenario) -> Outcome {
     })
 }
 
-/// Panics say nothing on their own from now on, as runs report them.
+/// Panics within runs say nothing on their own from now on, as the runs report them.
 pub fn keep_panics_quiet() {
-    panic::set_hook(Box::new(|panic| {
-        PLACE.set(panic.location().map(ToString::to_string).unwrap_or_default());
-    }));
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            PLACE.set(panic.location().map(ToString::to_string).unwrap_or_default());
+            if !RUNS.get() {
+                usual(panic);
+            }
+        }));
+    });
 }
 
 thread_local! {
     /// Where this thread panicked last.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Whether it is within a run.
+    static RUNS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// How [`run_seeds`] tells how it goes on.

@@ -170,3 +170,6 @@ impl End {
         matches!(self, Self::Finish | Self::AfterPeer)
     }
 }
+
+#[cfg(test)]
+mod tests;

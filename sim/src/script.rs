@@ -79,7 +79,8 @@ pub enum Step {
     ReadNothing(Name),
     /// `read end`: the peer has no more.
     ReadEnd(Name),
-    /// `fails reset`, `refused`, `timeout` or `unreachable`: the connection was over before its time.
+    /// `fails reset`, `refused`, `timeout` or `unreachable`: the connection was over before its
+    /// time.
     Fails(Name, Failure),
     /// `finish`: no more will be written.
     Finish(Name),
@@ -129,5 +130,5 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-
-
+#[cfg(test)]
+mod tests;

@@ -88,7 +88,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     all
 }
 
-const LINK_STEPS: [fn(&mut Settings); 12] = [
+const LINK_STEPS: [fn(&mut Settings); 13] = [
     |link| link.loss_ppm = 0,
     |link| link.burst = None,
     |link| link.reorder_ppm = 0,
@@ -100,7 +100,8 @@ const LINK_STEPS: [fn(&mut Settings); 12] = [
     |link| (link.rate_bytes, link.queue_bytes) = (0, 0),
     |link| link.jitter_us = 0,
     |link| link.mtu = 0,
-    |link| (link.delay_us, link.pads) = (1_000, false),
+    |link| link.delay_us = link.delay_us.min(1_000),
+    |link| link.pads = false,
 ];
 
 const HOST_STEPS: [fn(&mut Setup); 9] = [
@@ -126,5 +127,5 @@ const SCRIPT_STEPS: [fn(&mut Script); 8] = [
     |script| script.end = End::Finish,
 ];
 
-
-
+#[cfg(test)]
+mod tests;

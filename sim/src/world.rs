@@ -287,6 +287,3 @@ const AT_ONCE_MAX: u32 = 20_000;
 const STEPS_MAX: u64 = 500_000;
 const EVENTS_MAX: usize = 100_000;
 const FRAMES_MAX: usize = 100_000;
-
-
-

@@ -12,6 +12,7 @@ mod links;
 mod names;
 mod reading_order;
 pub mod reference;
+mod rfc;
 mod sizes;
 mod syntax;
 mod test_places;
@@ -20,7 +21,7 @@ mod unsafety;
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// The rules that need nothing but the files.
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     unsafety::check,
     sizes::check,
     names::check,
@@ -28,6 +29,7 @@ const RULES: [Rule; 7] = [
     leaks::check,
     reading_order::check,
     test_places::check,
+    rfc::check,
 ];
 
 /// Checks every rule; status 1 where one is broken.

@@ -3,7 +3,7 @@
 //! Exit codes: 0 done; 1 the answer is no (nothing of that name, a job that cannot be done here);
 //! 2 an error. A reader that closes the pipe early is no error.
 
-use std::{io, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -52,12 +52,5 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
     };
-    let is_closed_pipe = |io: &io::Error| io.kind() == io::ErrorKind::BrokenPipe;
-    done.unwrap_or_else(|error| {
-        if error.chain().any(|cause| cause.downcast_ref().is_some_and(is_closed_pipe)) {
-            return ExitCode::SUCCESS;
-        }
-        anstream::eprintln!("portolan: {}", print::error(&error));
-        ExitCode::from(2)
-    })
+    done.unwrap_or_else(|error| print::ending(&error))
 }

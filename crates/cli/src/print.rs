@@ -11,6 +11,8 @@ pub mod table;
 pub mod traffic;
 pub mod tree;
 
+use std::{io, process::ExitCode};
+
 use portolan_flow::{Transport, service_name};
 use portolan_hub::{Direction, Edge, Graph, Node, printable};
 use portolan_sys::terminal;
@@ -18,6 +20,17 @@ use portolan_sys::terminal;
 /// The width to write for: the terminal's, or none where nobody looks.
 pub fn terminal_width() -> Option<usize> {
     terminal::size().map(|(columns, _)| usize::from(columns))
+}
+
+/// Says why the program ends early, and with which exit code it does. A reader that closes the
+/// pipe is no error.
+pub fn ending(error: &anyhow::Error) -> ExitCode {
+    let is_closed_pipe = |io: &io::Error| io.kind() == io::ErrorKind::BrokenPipe;
+    if error.chain().any(|cause| cause.downcast_ref().is_some_and(is_closed_pipe)) {
+        return ExitCode::SUCCESS;
+    }
+    anstream::eprintln!("portolan: {}", self::error(error));
+    ExitCode::from(2)
 }
 
 /// The error and its causes; some errors of libraries already spell theirs out.

@@ -2,7 +2,12 @@
 //! `sudo cargo run --example echo_poll`, then
 //! `sudo ip addr add 192.168.200.1/24 dev ptl0; nc 192.168.200.10 7`.
 
-use std::{error, thread, time::Duration};
+use std::{
+    error,
+    io::{self, Write},
+    thread,
+    time::Duration,
+};
 
 use portolan_host::{
     Config, Context, Ending, Error, Host, Program,
@@ -67,7 +72,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     let mut host = Host::start(&config, taps.into_iter().map(|tap| (tap, Echo)).collect())?;
     while !host.has_ended() {
         thread::sleep(Duration::from_secs(1));
-        eprintln!("{:?}", host.readings()[0].tcp);
+        writeln!(io::stdout(), "{:?}", host.readings()[0].tcp)?;
     }
     Ok(host.stop()?)
 }

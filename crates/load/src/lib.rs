@@ -27,9 +27,10 @@
 //! `http/body.rs`, `http/request.rs`, `http/response.rs`); what both ends use: `poll.rs`,
 //! `stop.rs`, `socket.rs`; the server, `server.rs` (`server/options.rs`, `server/service.rs`,
 //! `server/summary.rs`, `server/listeners.rs`, `server/worker.rs`, `server/stream.rs`,
-//! `server/connections.rs`, `server/served.rs`, `server/output.rs`, `server/http.rs`, `server/http/date.rs`, `server/datagrams.rs`,
-//! `server/counters.rs`, `server/account.rs`; on a host of this process: `server/hosted.rs`,
-//! `server/hosted/stream.rs`, `server/hosted/program.rs`); names, `resolve.rs`; the client, `client.rs` (`client/threads.rs`,
+//! `server/connections.rs`, `server/served.rs`, `server/output.rs`, `server/http.rs`,
+//! `server/http/date.rs`, `server/datagrams.rs`, `server/counters.rs`, `server/account.rs`; on a
+//! host of this process: `server/hosted.rs`, `server/hosted/stream.rs`,
+//! `server/hosted/program.rs`); names, `resolve.rs`; the client, `client.rs` (`client/threads.rs`,
 //! `client/processes.rs`, `client/gate.rs`, `client/worker.rs`, `client/hold.rs`, `client/job.rs`,
 //! `client/run.rs`, `client/slots.rs`, `client/protocol.rs`, `client/connections.rs`,
 //! `client/connections/flights.rs`, `client/connections/transfer.rs`,

@@ -7,7 +7,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use portolan_sim::{runner::{Progress, keep_panics_quiet, run_seeds}, scenario::generated, shrink::shrunk};
+use portolan_sim::{
+    runner::{Progress, keep_panics_quiet, run_seeds},
+    scenario::generated,
+    shrink::shrunk,
+};
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -11,7 +11,9 @@ use smoltcp::{
     wire::{EthernetAddress, HardwareAddress, IpCidr, IpEndpoint},
 };
 
-use super::{Deliver, Event, Failure, Handle, Holdings, Host, Received, Setup, State, address, mac};
+use super::{
+    Deliver, Event, Failure, Handle, Holdings, Host, Received, Setup, State, address, mac,
+};
 use crate::frame::Frame;
 
 /// A host that runs smoltcp.
@@ -66,8 +68,7 @@ impl Smoltcp {
 
     fn add(&mut self, listens: Option<u16>) -> (Handle, SocketHandle) {
         let buffer = |bytes: usize| SocketBuffer::new(vec![0; bytes]);
-        let socket =
-            Socket::new(buffer(self.setup.receive_bytes), buffer(self.setup.send_bytes));
+        let socket = Socket::new(buffer(self.setup.receive_bytes), buffer(self.setup.send_bytes));
         let socket = self.sockets.add(socket);
         self.count += 1;
         self.open.push(Open {

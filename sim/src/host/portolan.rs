@@ -107,11 +107,15 @@ impl Host for Portolan {
     fn handle_frame(&mut self, frame: &[u8], now: Instant, deliver: Deliver<'_>) {
         self.now = now;
         let by_id = &self.handles.by_id;
-        self.stack.handle_frame(frame, Checksum::Unknown, now, &mut |id, data| match by_id.get(&id)
-        {
-            Some(handle) => deliver(*handle, data),
-            None => 0,
-        });
+        self.stack.handle_frame(
+            frame,
+            Checksum::Unknown,
+            now,
+            &mut |id, data| match by_id.get(&id) {
+                Some(handle) => deliver(*handle, data),
+                None => 0,
+            },
+        );
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -63,8 +63,7 @@ fn error(frame: &[u8], datagram: Datagram<'_>, mtu: usize, answer: Answer) -> Op
         IpAddr::V6(destination) => {
             // RFC 4443, section 3.2: as much as fits the least MTU of IPv6.
             let mut message = quoted(1_280 - 48);
-            let header =
-                icmpv6::Repr::PacketTooBig { mtu: u32::try_from(mtu).unwrap_or(u32::MAX) };
+            let header = icmpv6::Repr::PacketTooBig { mtu: u32::try_from(mtu).unwrap_or(u32::MAX) };
             header.emit(&mut message, ROUTER_V6, destination).ok()?;
             Some(wrapped(way(ROUTER_V6.into()), protocol::ICMPV6, 0, &message))
         }

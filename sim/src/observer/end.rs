@@ -111,7 +111,8 @@ impl End {
         let is_held = self.is_held;
         let mut former = std::mem::take(&mut self.former);
         former.extend(self.syn);
-        *self = Self { is_held, syn: Some(header), former, next: header.sequence, ..Self::default() };
+        *self =
+            Self { is_held, syn: Some(header), former, next: header.sequence, ..Self::default() };
         // What came before its own SYN: the SYN that this one answers.
         self.arrived.syns = arrived.syns;
         self.arrived.clock = arrived.clock.filter(|_| header.flags.contains(Flags::ACK));
@@ -122,7 +123,8 @@ impl End {
     /// A peer may acknowledge an older cookie than the last one.
     fn takes_up(&mut self, header: &Repr) {
         let is_it = |syn: &&Repr| syn.sequence + 1 == header.sequence;
-        if header.sequence != self.next
+        if !self.syn.iter().any(|syn| is_it(&syn))
+            && header.sequence != self.next
             && let Some(syn) = self.former.iter().find(is_it)
         {
             self.syn = Some(*syn);
@@ -179,9 +181,8 @@ impl End {
 
     /// RFC 7323, section 3.2: once agreed on, timestamps are on every segment; the clock goes on.
     fn keeps_clock(&mut self, header: &Repr) -> Result<(), Broken> {
-        let offers = |header: Option<Repr>| {
-            header.is_some_and(|header| header.options.timestamps.is_some())
-        };
+        let offers =
+            |header: Option<Repr>| header.is_some_and(|header| header.options.timestamps.is_some());
         let agreed = offers(self.syn) && offers(self.accepted.map(|syn| syn.header));
         let Some(timestamps) = header.options.timestamps else {
             return if agreed { Err(("timestamps", "there are none".into())) } else { Ok(()) };

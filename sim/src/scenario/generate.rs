@@ -226,7 +226,8 @@ fn bytes(random: &mut Random) -> u64 {
 
 /// A program that sends so many bytes and gets so many.
 fn script(random: &mut Random, sends: u64, gets: u64) -> Script {
-    let mut script = Script { bytes: sends, in_place: random.happens(500_000), ..Script::default() };
+    let mut script =
+        Script { bytes: sends, in_place: random.happens(500_000), ..Script::default() };
     if random.happens(300_000) {
         // Not so many writes that a run takes for ever.
         script.write = random.pick(&[1, 10, 100, 1_000, 10_000]).max(sends / 500);

@@ -26,8 +26,7 @@ impl Script {
             } else if let Some(field) = content.strip_prefix("host ") {
                 let (name, value) = field.trim().split_once(' ').unwrap_or((field.trim(), "true"));
                 let value = value.trim();
-                setup[name] =
-                    serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+                setup[name] = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
             } else {
                 let (when, step) = timed(content).map_err(wrong)?;
                 script.steps.push((line, when, step));
@@ -245,7 +244,9 @@ fn failure(text: &str) -> Result<Failure, String> {
         "refused" => Failure::Refused,
         "timeout" => Failure::TimedOut,
         "unreachable" => Failure::Unreachable,
-        _ => return Err(format!("{text}: a connection fails reset, refused, timeout, unreachable")),
+        _ => {
+            return Err(format!("{text}: a connection fails reset, refused, timeout, unreachable"));
+        }
     })
 }
 

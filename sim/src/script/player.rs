@@ -12,7 +12,7 @@ use portolan_wire::{
     tcp::{self, Flags},
 };
 
-use super::{Mismatch, Name, Number, Pattern, Script, Step, When, segment::Firsts};
+use super::{Mismatch, Name, Number, Pattern, Script, Step, When};
 use crate::{
     frame::{Datagram, Frame, Way, of_segment},
     host::{self, Event, Failure, Handle, Host, Received},
@@ -23,7 +23,10 @@ use crate::{
     world::host_of,
 };
 
+mod connection;
 mod icmp;
+
+use connection::Connection;
 
 /// How it went.
 #[derive(Debug)]
@@ -64,19 +67,6 @@ struct Player {
     /// The port that was listened on last: who sends first, sends there.
     listens: u16,
     capture: Capture,
-}
-
-/// A connection as the peer knows it.
-#[derive(Debug)]
-struct Connection {
-    peer_port: u16,
-    stack_port: u16,
-    firsts: Firsts,
-    handle: Option<Handle>,
-    written: u64,
-    read: u64,
-    /// What the stack sent last.
-    last: Option<Frame>,
 }
 
 type Done = Result<(), String>;
@@ -147,7 +137,7 @@ impl Player {
     /// Lets time pass, until something is sent if that is waited for.
     fn advance(&mut self, until: Instant, to_next_segment: bool) {
         self.pump();
-        while !(to_next_segment && !self.outbox.is_empty()) {
+        while !to_next_segment || self.outbox.is_empty() {
             let due = self.host.poll_timeout(self.now).filter(|&at| at <= until);
             let Some(at) = due else {
                 self.now = self.now.max(until);
@@ -226,7 +216,8 @@ impl Player {
         if let Some(what) = pattern.differs(&segment.packet, datagram.ecn, firsts) {
             return Err(what);
         }
-        let offset = i64::from(header.sequence.distance(firsts.stack.unwrap_or_default()).cast_signed());
+        let offset =
+            i64::from(header.sequence.distance(firsts.stack.unwrap_or_default()).cast_signed());
         let offset = u64::try_from(offset - 1).unwrap_or_default();
         match STREAM_OF_STACK.differs(offset, segment.packet.payload()) {
             Some(at) => Err(format!("byte {at} of the data is not the one that was written")),
@@ -240,7 +231,8 @@ impl Player {
         let clock_ms = clock_ms.unwrap_or_default();
         let connection = self.connection(name);
         let firsts = connection.firsts;
-        let sequence = pattern.sequence.on_wire(firsts.peer).ok_or("a sequence number is missing")?;
+        let sequence =
+            pattern.sequence.on_wire(firsts.peer).ok_or("a sequence number is missing")?;
         let mut options = tcp::Options::default();
         for option in pattern.options.iter().flatten() {
             option.put(&mut options, firsts, clock_ms);
@@ -348,7 +340,8 @@ impl Player {
         if let (Received::Finished, Received::Failed(failure)) = (found, expected) {
             // The end of the data was read; the failure shows when one writes.
             let failed = self.host.write(handle, &[0], self.now).err();
-            found = Received::Failed(failed.filter(|&one| one == failure).unwrap_or(Failure::Unknown));
+            found =
+                Received::Failed(failed.filter(|&one| one == failure).unwrap_or(Failure::Unknown));
         }
         equal(found, expected)
     }
@@ -369,20 +362,6 @@ impl Player {
         });
         let options: Vec<_> = segment.packet.options().filter_map(Result::ok).collect();
         format!("{} {options:?}{}", said(&segment.packet), relative.unwrap_or_default())
-    }
-}
-
-impl Connection {
-    const fn new(peer_port: u16, stack_port: u16, isn: Option<Seq>) -> Self {
-        Self {
-            peer_port,
-            stack_port,
-            firsts: Firsts { stack: None, peer: isn, clock: None },
-            handle: None,
-            written: 0,
-            read: 0,
-            last: None,
-        }
     }
 }
 

@@ -7,7 +7,8 @@ use portolan_wire::{
 
 use super::options::{Expected, OptionPattern};
 
-/// A segment: `FLAGS SEQUENCE(LENGTH) [ack NUMBER] [win NUMBER] [urg NUMBER] [<OPTIONS>] [ecn CODE]`.
+/// A segment: `FLAGS SEQUENCE(LENGTH) [ack NUMBER] [win NUMBER] [urg NUMBER] [<OPTIONS>] [ecn
+/// CODE]`.
 ///
 /// - Flags: `S F R P . U E W` (`.` is ACK), or `*`. A segment that is expected may have PSH where
 ///   the pattern has not.

@@ -24,7 +24,7 @@ pub(super) struct Pairs {
     handles: HashMap<(usize, Handle), (usize, usize)>,
     seed: u64,
     /// A backlog may be full, so that SYN cookies are sent.
-    pub(super) has_cookies: bool,
+    has_cookies: bool,
 }
 
 /// The two ends of a connection: side 0 opens it, side 1 accepts it, or opens it as well.

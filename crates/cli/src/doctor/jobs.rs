@@ -1,5 +1,6 @@
 //! Which method each job will use here.
 
+mod nic;
 mod trace;
 
 use portolan_flow::Transport;
@@ -21,6 +22,7 @@ pub fn find() -> Vec<Finding> {
     findings.push(map(&findings));
     findings.extend(trace::find());
     findings.extend(probes());
+    findings.extend(nic::find());
     findings
 }
 

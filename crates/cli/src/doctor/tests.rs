@@ -43,7 +43,7 @@ fn a_job_without_a_method_is_a_no() {
 #[test]
 fn this_host_is_diagnosed() {
     let findings = jobs::find();
-    for topic in ["sockets", "owners", "namespaces", "map", "attach", "trace", "probe"] {
+    for topic in ["sockets", "owners", "namespaces", "map", "attach", "trace", "probe", "nic"] {
         assert!(findings.iter().any(|finding| finding.topic == topic), "{topic} is missing");
     }
     let advised = |finding: &Finding| finding.advice.is_some() || finding.status != Status::Refused;

@@ -74,3 +74,6 @@ fn insert(record: &mut Value, name: &str, value: Value) {
         fields.insert(name.to_owned(), value);
     }
 }
+
+#[cfg(test)]
+mod tests;

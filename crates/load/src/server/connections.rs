@@ -118,8 +118,8 @@ impl<H> Connections<H> {
     }
 
     /// Reads what there is and answers it; `has_ended` if the other end has ended or reset it. Who
-    /// is told that it is over closes it. The stream is made of the handle, and of whether the other
-    /// end has ended.
+    /// is told that it is over closes it. The stream is made of the handle, and of whether the
+    /// other end has ended.
     pub(super) fn go_on<'a, S: Stream>(
         &'a mut self,
         slot: u32,

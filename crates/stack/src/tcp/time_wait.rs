@@ -149,6 +149,12 @@ impl TimeWait {
         if segment.has(Flags::SYN) && !segment.has(Flags::ACK) && self.is_newer(segment) {
             return Late::Reopened;
         }
+        // The answer of a listener to an old SYN. Its number grows by the clock, and that of the old
+        // connection by what was sent: where both have come equally far, an ACK would open the
+        // connection again.
+        if segment.has(Flags::SYN | Flags::ACK) {
+            return Late::Dropped;
+        }
         let is_soon = now.since(self.answered_at) < ANSWER_INTERVAL;
         if is_soon && self.answered_at != Instant::ZERO && !self.is_fin_again(segment) {
             return Late::Dropped;

@@ -47,7 +47,8 @@ impl Player {
 }
 
 fn error_v4(error: Icmp) -> icmpv4::Repr {
-    let unreachable = |code, next_hop_mtu| icmpv4::Repr::DestinationUnreachable { code, next_hop_mtu };
+    let unreachable =
+        |code, next_hop_mtu| icmpv4::Repr::DestinationUnreachable { code, next_hop_mtu };
     match error {
         Icmp::TooBig(mtu) => unreachable(
             icmpv4::unreachable::FRAGMENTATION_NEEDED,

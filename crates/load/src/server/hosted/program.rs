@@ -178,13 +178,16 @@ impl Serving {
         self.waiting_ports.push(id);
     }
 
-    fn note_time(&mut self, context: &mut Context<'_>) {
-        let now = context.now;
+    fn note_cpu(&mut self, now: Instant) {
         if now.since(self.cpu_read_at) >= CPU_READ {
             self.cpu_read_at = now;
             let cpu = u64::try_from(socket::thread_cpu().as_nanos()).unwrap_or(u64::MAX);
             self.tally.cpu_ns.set(cpu);
         }
+    }
+
+    fn note_time(&mut self, context: &mut Context<'_>) {
+        let now = context.now;
         if !self.has_http {
             return;
         }
@@ -252,6 +255,7 @@ impl Program for Serving {
     }
 
     fn turn(&mut self, context: &mut Context<'_>) -> Next {
+        self.note_cpu(context.now);
         self.note_time(context);
         for slot in std::mem::take(&mut self.queue) {
             self.connections.dequeue(slot);
