@@ -5,9 +5,17 @@
 //! the test, however the test ends. What cannot be tested here panics and says what is missing.
 //!
 //! Read in this order: `world.rs`, `place.rs`, `running.rs`, `programs.rs`, `peers.rs`,
-//! `live.rs`, `edges.rs`, `probe.rs`, `tcp.rs`, `traced.rs`, `screen.rs`, `wait.rs`, `random.rs`.
+//! `live.rs`, `edges.rs`, `probe.rs`, `tcp.rs`, `traced.rs`, `screen.rs`, `wait.rs`, `random.rs`;
+//! for hosts of `portolan_host`: `link.rs`, `kernel.rs`, `capture.rs`, `bulk.rs`, `case.rs`,
+//! `hosted.rs`.
 
+pub mod bulk;
+pub mod capture;
+pub mod case;
 pub mod edges;
+pub mod hosted;
+pub mod kernel;
+pub mod link;
 pub mod live;
 pub mod peers;
 mod place;
@@ -22,7 +30,7 @@ mod wait;
 mod world;
 
 pub use place::Place;
-pub use programs::{NOBODY, portolan, program, repository};
+pub use programs::{NOBODY, example, portolan, program, repository};
 pub use random::Random;
 pub use running::{Ran, Running};
 pub use screen::Screen;

@@ -5,6 +5,7 @@
 
 use std::{
     fs,
+    net::SocketAddr,
     os::unix::{fs::chown, process::CommandExt},
     path::Path,
     process::Command,
@@ -105,6 +106,13 @@ pub fn nginx_on(world: &World, place: &Place, listen: &str) -> Running {
     fs::write(folder.join("slow"), vec![b'x'; 1 << 20]).expect("a file to serve");
     let location = format!("root {}; limit_rate 100;", folder.display());
     nginx_with(place, &folder, HTTP, &format!("{listen}; location / {{ {location} }}"))
+}
+
+/// Starts nginx on an address, which has the web's usual port, with the files of a folder.
+#[must_use]
+pub fn nginx_files(world: &World, place: &Place, at: SocketAddr, files: &Path) -> Running {
+    let server = format!("listen {at}; location / {{ root {}; }}", files.display());
+    nginx_with(place, &world.folder("nginx"), at.port(), &server)
 }
 
 /// Starts nginx as a proxy for another server.

@@ -43,6 +43,12 @@ impl Place {
         self.file.metadata().map_or(0, |metadata| metadata.ino())
     }
 
+    /// A file that stands for it as long as this does.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+    }
+
     /// Runs `work` on a thread inside.
     ///
     /// # Panics

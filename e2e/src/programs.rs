@@ -28,6 +28,17 @@ pub fn portolan() -> PathBuf {
     }
 }
 
+/// An example of the library `portolan_host`, which cargo built beside the program under test.
+///
+/// # Panics
+/// When it is not there.
+#[must_use]
+pub fn example(name: &str) -> PathBuf {
+    let file = portolan().with_file_name("examples").join(name);
+    assert!(file.is_file(), "no {}: cargo build -p portolan-host --examples first", file.display());
+    file
+}
+
 /// Where a program is that the Debian package `package` has.
 ///
 /// # Panics

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use portolan_e2e::{NOBODY, Place, Running, World, program};
+use portolan_e2e::{NOBODY, Place, Running, World, program, wait_for};
 use portolan_load::Summary;
 use rustix::{
     net::{self, AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, sockopt},
@@ -275,6 +275,62 @@ fn a_device_that_goes_away_is_an_error() {
     let host = Host::start(&world, &[]);
     ip(&world.host, "link delete ptl0");
     host.running.finish().assert_failed(2, &["ptl0 is gone", "open it anew"]);
+}
+
+#[test]
+fn it_waits_while_the_interface_is_down() {
+    let world = World::new();
+    let mut host = Host::start(&world, &["--serve", "echo:7"]);
+    let mut stream = host.connect(V4, 7);
+    ip(&world.host, "link set ptl0 down");
+    // It notices when it has something to say.
+    ip(&world.host, "link set ptl0 up");
+    stream.write_all(b"hello").expect("to write");
+    let mut back = [0; 5];
+    stream.read_exact(&mut back).expect("an answer");
+    assert_eq!(&back, b"hello");
+    host.running.wait_for("an interval", |running| running.stdout().lines().nth(1).map(drop));
+    host.end();
+}
+
+#[test]
+fn a_user_has_the_interface_that_root_made() {
+    let world = World::new();
+    ip(&world.host, &format!("tuntap add dev ptl0 mode tap user {NOBODY}"));
+    ip(&world.host, "link set ptl0 up");
+    ip(&world.host, "address add 192.168.200.1/24 dev ptl0");
+    let mut command = Command::new(world.portolan_for_all());
+    command.args(["host", "--nic", "tap:ptl0", "--address", "192.168.200.10/24", "--json"]);
+    command.uid(NOBODY).gid(NOBODY).current_dir("/");
+    let mut running = Running::start(&world.host, command);
+    running.wait_for("the host to answer", |running| {
+        running.stdout().contains("\"ready\"").then_some(())
+    });
+    ping(&world.host, V4, b"are you there?");
+    running.signal(Signal::TERM);
+    let ended = running.finish();
+    assert_eq!(ended.code, Some(0), "{ended}");
+    assert!(!ended.stderr.contains("goes when this ends"), "{ended}");
+    let mut show = Command::new(program("ip", "iproute2"));
+    show.args(["link", "show", "ptl0"]);
+    world.host.succeed(show);
+}
+
+#[test]
+fn addresses_are_used_when_nobody_has_answered_for_them() {
+    let world = World::new();
+    let host = Host::start(&world, &["--serve", "echo:7", "--detect-duplicates"]);
+    // RFC 5227 takes some seconds; until then the kernel finds no way.
+    let to = SocketAddr::new(V4.parse().expect("an address"), 7);
+    let mut stream =
+        wait_for("the address", || world.host.enter(|| TcpStream::connect_timeout(&to, LONG)).ok());
+    stream.write_all(b"hello").expect("to write");
+    stream.read_exact(&mut [0; 5]).expect("an answer");
+    let socket = world.host.enter(|| UdpSocket::bind("0.0.0.0:0").expect("a socket"));
+    socket.set_read_timeout(Some(LONG)).expect("a timeout");
+    socket.send_to(b"hello", (V4, 7)).expect("to send");
+    socket.recv(&mut [0; 5]).expect("an answer");
+    host.end();
 }
 
 #[test]

@@ -39,6 +39,7 @@ use std::{
 };
 
 use portolan_nic::Nic;
+use portolan_stack::Cidr;
 
 use crate::{Config, Error, Host, Readings, shared::lock};
 use bridge::Bridge;
@@ -58,6 +59,7 @@ const BACKLOG: usize = 1_024;
 pub struct Endpoint {
     host: Mutex<Host>,
     mailboxes: Vec<Arc<Mailbox>>,
+    addresses: Vec<IpAddr>,
     /// Whose turn it is to open a connection.
     next: AtomicUsize,
 }
@@ -74,7 +76,8 @@ impl Endpoint {
         for mailbox in &mailboxes {
             mailbox.connect_to(host.remote());
         }
-        Ok(Self { host: Mutex::new(host), mailboxes, next: AtomicUsize::new(0) })
+        let addresses = config.addresses.iter().map(Cidr::address).collect();
+        Ok(Self { host: Mutex::new(host), mailboxes, addresses, next: AtomicUsize::new(0) })
     }
 
     /// Takes connections to a port, at one address or at all.
@@ -82,6 +85,14 @@ impl Endpoint {
     /// # Errors
     /// [`Error::Listen`], [`Error::NotOwn`], [`Error::Ended`].
     pub fn listen(&self, address: Option<IpAddr>, port: u16) -> Result<Listener, Error> {
+        // With IPv6 there is a link-local address that nobody gave.
+        let is_own = |ip: &IpAddr| match ip {
+            IpAddr::V6(v6) if v6.is_unicast_link_local() => true,
+            ip => self.addresses.contains(ip),
+        };
+        if let Some(foreign) = address.filter(|ip| !is_own(ip)) {
+            return Err(Error::NotOwn(foreign));
+        }
         let listener = Listener::new(self.mailboxes.clone(), BACKLOG);
         for mailbox in &self.mailboxes {
             let line = listener.line();

@@ -75,16 +75,13 @@ impl Context<'_> {
     /// the host hands every connection to one of them.
     ///
     /// # Errors
-    /// [`Error::NotOwn`], [`Error::Listen`].
+    /// [`Error::Listen`].
     pub fn listen(
         &mut self,
         address: Option<IpAddr>,
         port: u16,
         backlog: usize,
     ) -> Result<ListenerId, Error> {
-        if let Some(address) = address.filter(|own| !self.stack.addresses().any(|it| it == *own)) {
-            return Err(Error::NotOwn(address));
-        }
         let opened = self.stack.tcp().listen(address, port, backlog);
         opened.map_err(|source| Error::Listen { address, port, source })
     }

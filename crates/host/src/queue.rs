@@ -12,7 +12,7 @@ use crate::{
     program::{Context, Ending, Next, Program},
     shared::{Handed, Shared},
     steer::Whose,
-    wait::{self, Wait},
+    wait::wait,
 };
 
 /// After so many events, frames have their turn.
@@ -21,9 +21,9 @@ const EVENTS_MAX: usize = 4_096;
 /// Counters are shown to other threads so often.
 const PUBLISH: Duration = Duration::from_millis(20);
 
-/// A device that is full and does not tell when it is not, one without a descriptor, and a link
-/// that is down are asked again after these times.
-const FULL: Duration = Duration::from_millis(1);
+/// A device that is full, one without a descriptor, and a link that is down are asked again after
+/// these times. That a full device is writable is not waited for: not every one tells.
+const FULL: Duration = Duration::from_micros(50);
 const UNWATCHED: Duration = Duration::from_micros(100);
 const DOWN: Duration = Duration::from_millis(50);
 
@@ -259,8 +259,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
         };
         let longest = longest.into_iter().chain(asked_again).min();
         let waker = &self.shared.queues[self.nth].waker;
-        wait::wait(&Wait { descriptor, is_full: turn.is_full, waker, longest })
-            .map_err(Error::system("wait for frames"))
+        wait(descriptor, waker, longest).map_err(Error::system("wait for frames"))
     }
 
     fn end(&mut self, how: Ending, now: Instant) {

@@ -9,30 +9,29 @@ use rustix::{
 
 use crate::waker::Waker;
 
-/// What is waited for.
-pub(crate) struct Wait<'a> {
-    /// The device's, if it has one.
-    pub(crate) descriptor: Option<BorrowedFd<'a>>,
-    /// Also for room in the device.
-    pub(crate) is_full: bool,
-    pub(crate) waker: &'a Waker,
-    /// So long at most; for ever, if there is no time.
-    pub(crate) longest: Option<Duration>,
-}
-
-pub(crate) fn wait(wait: &Wait<'_>) -> io::Result<()> {
-    let longest = wait.longest.map(|it| Timespec {
+/// Waits for frames, if the device has a descriptor, and to be woken; for so long at most, or for
+/// ever if there is no time.
+pub(crate) fn wait(
+    device: Option<BorrowedFd<'_>>,
+    waker: &Waker,
+    longest: Option<Duration>,
+) -> io::Result<()> {
+    let longest = longest.map(|it| Timespec {
         tv_sec: i64::try_from(it.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: it.subsec_nanos().into(),
     });
-    let flags = if wait.is_full { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-    let waker = PollFd::new(wait.waker, PollFlags::IN);
-    let polled = match &wait.descriptor {
-        Some(nic) => poll(&mut [waker, PollFd::new(nic, flags)], longest.as_ref()),
-        None => poll(&mut [waker], longest.as_ref()),
-    };
-    match polled {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(errno) => Err(errno.into()),
+    let waker_fd = PollFd::new(waker, PollFlags::IN);
+    // Where there is no device's, its own stands twice.
+    let device_fd =
+        device.map_or(waker_fd.clone(), |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    let mut fds = [waker_fd, device_fd];
+    match poll(&mut fds, longest.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(errno) => return Err(errno.into()),
     }
+    let [waker_fd, _] = fds;
+    if waker_fd.revents().contains(PollFlags::IN) {
+        waker.drain();
+    }
+    Ok(())
 }

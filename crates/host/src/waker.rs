@@ -33,12 +33,14 @@ impl Waker {
 
     /// Whether it was asked since the last time. To be called before looking at what is new.
     pub(crate) fn take(&self) -> bool {
-        if !self.is_asked.load(Ordering::Acquire) {
-            return false;
-        }
+        self.is_asked.load(Ordering::Acquire) && self.is_asked.swap(false, Ordering::AcqRel)
+    }
+
+    /// Makes the descriptor unreadable, after a wait in which it was readable. Not by
+    /// [`Waker::take`]: what a slow thread writes after that would stay there.
+    pub(crate) fn drain(&self) {
+        // It fails only when it is unreadable anyway.
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
-        // After the read: who asks from now on writes anew.
-        self.is_asked.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -47,3 +49,6 @@ impl AsFd for Waker {
         self.event.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,16 @@
 //! The device: opened with the capabilities that the program began with.
 
-use std::{os::fd::BorrowedFd, str::FromStr};
+use std::{io, os::fd::BorrowedFd, str::FromStr};
 
 use anyhow::{Context, bail};
-use portolan_host::nic::{
-    self, Arrival, Departure, Error, Fault, Offloads, Origin, Packet, Pcap, Tap, fault::Faults,
-    packet,
+use portolan_host::{
+    nic::{
+        self, Arrival, Departure, Error, Fault, Offloads, Origin, Packet, Pcap, Tap, fault::Faults,
+        packet,
+    },
+    stack::Cidr,
 };
+use portolan_sys::interface;
 
 use super::HostArgs;
 
@@ -66,15 +70,13 @@ impl Device {
             Nic::Tap(name) => {
                 let taps = Tap::open(name, count)?;
                 let first = taps.first().context("a TAP has at least one queue")?;
-                first.set_up(true)?;
                 let interface = first.name().to_owned();
+                // Who may use one that root has made may not change it.
+                if !interface::is_up(&interface).unwrap_or(false) {
+                    first.set_up(true)?;
+                }
                 for peer in &args.peer_address {
-                    portolan_sys::interface::add_address(
-                        &interface,
-                        peer.address(),
-                        peer.prefix_len(),
-                    )
-                    .with_context(|| format!("cannot give {interface} the address {peer}"))?;
+                    give_address(&interface, peer)?;
                 }
                 let is_made = first.origin() == Origin::Created;
                 (boxed(taps), Told { kind: "tap", interface, is_made })
@@ -91,6 +93,16 @@ impl Device {
         let wrap = |(nth, queue)| wrap(args, &told.interface, nth, queue);
         let queues = (0..).zip(queues).map(wrap).collect::<anyhow::Result<_>>()?;
         Ok(Self { queues, told })
+    }
+}
+
+fn give_address(to: &str, peer: &Cidr) -> anyhow::Result<()> {
+    match interface::add_address(to, peer.address(), peer.prefix_len()) {
+        // It has it already.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done.with_context(|| {
+            format!("cannot give {to} the address {peer} (which needs CAP_NET_ADMIN)")
+        }),
     }
 }
 

@@ -30,7 +30,7 @@ fn only_connected_nodes_are_drawn() {
 
 #[test]
 fn a_cause_is_said_once() {
-    let inner = std::io::Error::other("disk is full");
+    let inner = io::Error::other("disk is full");
     let outer = anyhow::Error::new(inner).context("cannot write: disk is full").context("no map");
     assert_eq!(error(&outer), "no map: cannot write: disk is full");
 }

@@ -48,7 +48,7 @@ impl HostedServer {
         let serving = |nic| {
             let tally = Arc::new(Tally::new(places.len()));
             tallies.push(Arc::clone(&tally));
-            (nic, Serving::new(Arc::clone(&places), options, tally))
+            (nic, Serving::new(Arc::clone(&places), options, config, tally))
         };
         let queues = queues.into_iter().map(serving).collect();
         let host = Host::start(config, queues)?;

@@ -1,4 +1,7 @@
-use std::thread;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::*;
 use crate::{
@@ -45,5 +48,28 @@ fn without_the_privilege_nothing_is_changed() {
         capabilities::retain(CapabilitySet::empty()).unwrap();
         assert_eq!(set_up("lo", true).unwrap_err().raw_os_error(), Some(libc::EPERM));
         assert!(!is_up("lo").unwrap(), "asking is free");
+    });
+}
+
+#[test]
+fn an_address_that_is_given_can_be_bound() {
+    in_namespace(|| {
+        set_up("lo", true).unwrap();
+        for (address, prefix_len) in [("192.0.2.1", 24), ("198.51.100.1", 32), ("2001:db8::1", 64)]
+        {
+            let address: IpAddr = address.parse().unwrap();
+            let bind = || std::net::UdpSocket::bind((address, 0));
+            assert!(bind().is_err(), "{address}");
+            add_address("lo", address, prefix_len).unwrap();
+            // Over IPv6 a worker of the kernel's has to agree first.
+            let given_up_at = Instant::now() + Duration::from_secs(30);
+            while let Err(error) = bind() {
+                assert!(Instant::now() < given_up_at, "{address}: {error}");
+                thread::yield_now();
+            }
+        }
+        let again = add_address("lo", "2001:db8::1".parse().unwrap(), 64).unwrap_err();
+        assert_eq!(again.raw_os_error(), Some(libc::EEXIST));
+        assert!(add_address("none", "192.0.2.1".parse().unwrap(), 24).is_err());
     });
 }

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use portolan_host::{
-    Context, Ending, Error, Next, Program,
+    Config, Context, Ending, Error, Next, Program,
     stack::{
         Event, Instant, UdpId,
         tcp::{self, ConnectionId, ListenerId, Ready},
@@ -14,7 +14,6 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{one, stream::Connection};
 use crate::{
     ServerOptions,
-    deadlines::position,
     server::{
         Transports,
         connections::{Connections, Goes},
@@ -38,6 +37,8 @@ pub(super) struct Serving {
     places: Arc<[Serve]>,
     transports: Transports,
     timeout: u32,
+    /// Addresses are used only once it is known that nobody else has them.
+    is_detecting: bool,
     tally: Arc<Tally>,
     listeners: Vec<(ListenerId, usize)>,
     ports: Vec<(UdpId, usize)>,
@@ -63,8 +64,14 @@ enum Place {
 }
 
 impl Serving {
-    pub(super) fn new(places: Arc<[Serve]>, options: &ServerOptions, tally: Arc<Tally>) -> Self {
+    pub(super) fn new(
+        places: Arc<[Serve]>,
+        options: &ServerOptions,
+        config: &Config,
+        tally: Arc<Tally>,
+    ) -> Self {
         Self {
+            is_detecting: config.detect_duplicates,
             transports: options.transports,
             timeout: u32::try_from(options.timeout.as_secs()).unwrap_or(u32::MAX),
             tally,
@@ -216,13 +223,15 @@ impl Program for Serving {
                 self.listeners.push((context.listen(ip, port, BACKLOG)?, nth));
             }
             if self.transports != Transports::Tcp && service.has_datagrams() {
-                // Each by itself, so that answers come from where the question went.
-                let own: Vec<IpAddr> = match ip {
-                    Some(ip) => vec![ip],
-                    None => context.stack.addresses().collect(),
+                // Each by itself, so that answers come from where the question went; all at once
+                // where they are not in use yet.
+                let own: Vec<Option<IpAddr>> = match ip {
+                    Some(ip) => vec![Some(ip)],
+                    None if self.is_detecting => vec![None],
+                    None => context.stack.addresses().map(Some).collect(),
                 };
                 for ip in own {
-                    self.ports.push((context.bind(Some(ip), port)?, nth));
+                    self.ports.push((context.bind(ip, port)?, nth));
                 }
             }
         }
@@ -272,20 +281,19 @@ impl Program for Serving {
     }
 
     fn end(&mut self, context: &mut Context<'_>, how: Ending) {
-        let tcp = context.stack.tcp();
         for (listener, _) in self.listeners.drain(..) {
-            let _ = tcp.close_listener(listener, context.now);
+            let _ = context.stack.tcp().close_listener(listener, context.now);
         }
         for slot in self.connections.slots() {
             let Some(id) = self.connections.close(slot, &self.tally.ports) else { continue };
-            let place = (id, Place::Closing);
-            self.by_index[position(u32::try_from(id.index()).unwrap_or(u32::MAX))] = Some(place);
+            self.set_place(id, Some(Place::Closing));
+            let tcp = context.stack.tcp();
             let _ = tcp.consume(id, usize::MAX, context.now);
             let _ = tcp.finish(id, context.now);
         }
         if how == Ending::AtOnce {
             for (id, _) in self.by_index.drain(..).flatten() {
-                let _ = tcp.abort(id, context.now);
+                let _ = context.stack.tcp().abort(id, context.now);
             }
         }
     }
