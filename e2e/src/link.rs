@@ -188,6 +188,8 @@ impl Link {
             Wire::Tap => {
                 let opened = Tap::open(INTERFACE, 1).unwrap_or_else(|error| panic!("{error}"));
                 let tap = opened.into_iter().next().expect("a queue");
+                // Opening it has switched them on.
+                self.set_features();
                 self.wait_until_it_runs();
                 if self.offload == Offload::Off { Box::new(Plain(tap)) } else { Box::new(tap) }
             }

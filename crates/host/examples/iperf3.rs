@@ -12,10 +12,10 @@ use std::{
     io::{self, Read, Write},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    thread,
+    time::Instant,
 };
 
 use portolan_host::{
@@ -36,12 +36,6 @@ const PARAMETERS: u8 = 9;
 const CREATE_STREAMS: u8 = 10;
 const EXCHANGE_RESULTS: u8 = 13;
 const DISPLAY_RESULTS: u8 = 14;
-
-/// What a stream has moved.
-struct Moved {
-    bytes: u64,
-    time: Duration,
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let device = env::args().nth(1).unwrap_or_else(|| "tap:ptl0".to_owned());
@@ -77,8 +71,6 @@ fn test(listener: &Listener) -> io::Result<String> {
     let (is_reverse, is_both) = (has("reverse"), has("bidirectional"));
     let streams = number(&parameters, "parallel").unwrap_or(1);
     tell(&control, CREATE_STREAMS)?;
-    let is_over = Arc::new(AtomicBool::new(false));
-    let mut threads: Vec<JoinHandle<io::Result<Moved>>> = Vec::new();
     let mut connections = Vec::new();
     // In both directions: first those by which the client sends.
     let directions: &[bool] = if is_both { &[false, true] } else { &[is_reverse] };
@@ -93,22 +85,24 @@ fn test(listener: &Listener) -> io::Result<String> {
     }
     tell(&control, TEST_START)?;
     tell(&control, TEST_RUNNING)?;
+    let began = Instant::now();
+    let mut streams = Vec::new();
     for (connection, is_sending) in connections {
-        let is_over = Arc::clone(&is_over);
-        threads.push(thread::spawn(move || match is_sending {
-            true => send(&connection, &is_over),
-            false => receive(&connection, &is_over),
-        }));
+        let moved = Arc::new(AtomicU64::new(0));
+        streams.push(Arc::clone(&moved));
+        // It ends when the client closes the connection, or resets it since it has enough.
+        thread::spawn(move || {
+            if is_sending { send(&connection, &moved) } else { receive(&connection, &moved) }
+        });
     }
-    let ended = wait_for(&control, TEST_END);
-    is_over.store(true, Ordering::Relaxed);
-    ended?;
+    wait_for(&control, TEST_END)?;
+    let seconds = began.elapsed().as_secs_f64();
+    let moved: Vec<u64> = streams.iter().map(|it| it.load(Ordering::Relaxed)).collect();
     tell(&control, EXCHANGE_RESULTS)?;
     let _ = read_json(&control)?;
-    let moved: Vec<Option<Moved>> =
-        threads.into_iter().map(|it| it.join().ok().and_then(Result::ok)).collect();
-    write_json(&control, &results(&moved, directions))?;
+    write_json(&control, &results(&moved, seconds, directions))?;
     tell(&control, DISPLAY_RESULTS)?;
+    // That it is done, which no client needs to say.
     let _ = control_byte(&control);
     let what = if is_both {
         "both ways"
@@ -117,39 +111,22 @@ fn test(listener: &Listener) -> io::Result<String> {
     } else {
         "received"
     };
-    let gigabits = |it: &Moved| it.bytes as f64 * 8e-9 / it.time.as_secs_f64();
-    let rate: f64 = moved.iter().flatten().map(gigabits).sum();
+    let rate = moved.iter().sum::<u64>() as f64 * 8e-9 / seconds;
     Ok(format!("{what} {rate:.2} Gb/s by {} streams", moved.len()))
 }
 
-fn receive(mut connection: &Connection, is_over: &AtomicBool) -> io::Result<Moved> {
-    let (mut buffer, mut bytes, began) = (vec![0; BUFFER_BYTES], 0, Instant::now());
-    let mut time = Duration::ZERO;
-    loop {
-        match connection.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) if !is_over.load(Ordering::Relaxed) => {
-                (bytes, time) = (bytes + count as u64, began.elapsed());
-            }
-            Ok(_) => {}
-            Err(error) if bytes == 0 => return Err(error),
-            // A client that has enough resets what is under way.
-            Err(_) => break,
-        }
+fn receive(mut connection: &Connection, moved: &AtomicU64) {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    while let Ok(count @ 1..) = connection.read(&mut buffer) {
+        moved.fetch_add(count as u64, Ordering::Relaxed);
     }
-    Ok(Moved { bytes, time })
 }
 
-fn send(mut connection: &Connection, is_over: &AtomicBool) -> io::Result<Moved> {
-    let (buffer, mut bytes, began) = (vec![0x5a; BUFFER_BYTES], 0, Instant::now());
-    while !is_over.load(Ordering::Relaxed) {
-        match connection.write(&buffer) {
-            Ok(count) => bytes += count as u64,
-            Err(error) if bytes == 0 => return Err(error),
-            Err(_) => break,
-        }
+fn send(mut connection: &Connection, moved: &AtomicU64) {
+    let buffer = vec![0x5a; BUFFER_BYTES];
+    while let Ok(count) = connection.write(&buffer) {
+        moved.fetch_add(count as u64, Ordering::Relaxed);
     }
-    Ok(Moved { bytes, time: began.elapsed() })
 }
 
 fn cookie(mut connection: &Connection) -> io::Result<[u8; COOKIE_BYTES]> {
@@ -194,14 +171,13 @@ fn number(json: &str, name: &str) -> Option<u64> {
     behind.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn results(moved: &[Option<Moved>], directions: &[bool]) -> String {
-    let one = |(nth, moved): (usize, &Option<Moved>)| {
+fn results(moved: &[u64], seconds: f64, directions: &[bool]) -> String {
+    let one = |(nth, bytes): (usize, &u64)| {
         // iperf3 numbers streams 1, 3, 4, and so on.
         let id = if nth == 0 { 1 } else { nth + 2 };
-        let (bytes, time) = moved.as_ref().map_or((0, 0.0), |it| (it.bytes, it.time.as_secs_f64()));
         format!(
             "{{\"id\":{id},\"bytes\":{bytes},\"retransmits\":-1,\"jitter\":0,\"errors\":0,\
-             \"packets\":0,\"start_time\":0,\"end_time\":{time}}}"
+             \"packets\":0,\"start_time\":0,\"end_time\":{seconds}}}"
         )
     };
     let streams: Vec<String> = moved.iter().enumerate().map(one).collect();
