@@ -9,7 +9,7 @@ use portolan_wire::{
 
 use super::{
     Config, Flow,
-    segment::{Ecn, Outgoing, Segment},
+    segment::{Ecn, Outgoing, Segment, emit},
 };
 use crate::random::{Keys, Random};
 
@@ -65,14 +65,10 @@ impl Replies {
         let len = repr.header_len();
         let buffer = buffer.get_mut(..len)?;
         let (source, destination) = (flow.local, flow.remote);
-        let written = if config.checksum_offload {
-            repr.emit_partial(buffer, source, destination)
-        } else {
-            repr.emit(buffer, source, destination)
-        };
+        let written = emit(repr, buffer, flow, config);
         self.waiting.pop_front();
         self.passed = 0;
-        written.ok()?;
+        written?;
         Some(Outgoing {
             source,
             destination,

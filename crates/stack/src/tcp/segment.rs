@@ -4,10 +4,10 @@ use core::net::IpAddr;
 
 use portolan_wire::{
     Seq,
-    tcp::{Flags, Options, Packet},
+    tcp::{Flags, Options, Packet, Repr},
 };
 
-use super::Flow;
+use super::{Config, Flow};
 
 /// The congestion marks of an IP header: RFC 3168, section 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,4 +151,16 @@ pub(super) fn flow_of(arrived: &Arrived<'_>, packet: &Packet<'_>) -> Flow {
         local_port: packet.destination_port(),
         remote_port: packet.source_port(),
     }
+}
+
+/// Writes the header of a segment in front of its payload; none if there is no room. Where the
+/// device completes checksums, it is left to it.
+pub(super) fn emit(repr: &Repr, buffer: &mut [u8], flow: &Flow, config: &Config) -> Option<()> {
+    let (source, destination) = (flow.local, flow.remote);
+    let written = if config.checksum_offload {
+        repr.emit_partial(buffer, source, destination)
+    } else {
+        repr.emit(buffer, source, destination)
+    };
+    written.ok()
 }

@@ -5,7 +5,7 @@ use portolan_wire::tcp::{Flags, Options, Repr};
 use crate::tcp::{
     Config, config,
     connection::{Connection, Context, State},
-    segment::{Ecn, Outgoing},
+    segment::{Ecn, Outgoing, emit},
     timers::Kind,
     window::{headers_len, scale},
 };
@@ -25,12 +25,7 @@ impl Connection {
         let len = repr.header_len();
         let buffer = buffer.get_mut(..len)?;
         let (source, destination) = (self.flow.local, self.flow.remote);
-        let written = if context.config.checksum_offload {
-            repr.emit_partial(buffer, source, destination)
-        } else {
-            repr.emit(buffer, source, destination)
-        };
-        written.ok()?;
+        emit(&repr, buffer, &self.flow, context.config)?;
         context.counters.segments_sent += 1;
         context.counters.segments_retransmitted += u64::from(self.sender.retries > 0);
         self.note_acknowledged(context);

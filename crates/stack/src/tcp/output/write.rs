@@ -14,7 +14,7 @@ use crate::{
         connection::{Connection, Context, State},
         input::clock,
         reassembly::Reassembly,
-        segment::{Ecn, Outgoing},
+        segment::{Ecn, Outgoing, emit},
     },
 };
 
@@ -51,12 +51,7 @@ impl Connection {
             self.sender.stream.copy_out(offset, buffer.get_mut(header_len..)?);
         }
         let (source, destination) = (self.flow.local, self.flow.remote);
-        let written = if context.config.checksum_offload {
-            repr.emit_partial(buffer, source, destination)
-        } else {
-            repr.emit(buffer, source, destination)
-        };
-        written.ok()?;
+        emit(&repr, buffer, &self.flow, context.config)?;
         self.note_sent(&plan, segment, context);
         let is_marked = self.agreed.ecn && is_new_data;
         Some(Outgoing {
