@@ -116,7 +116,7 @@ impl Observer {
     /// Whether a reset arrived at the host for this connection.
     #[must_use]
     pub fn was_reset(&self, host: usize, local: SocketAddr, remote: SocketAddr) -> bool {
-        self.end(host, local, remote).is_some_and(|end| end.arrived.reset)
+        self.end(host, local, remote).is_some_and(|end| end.arrived.reset || end.was_reset)
     }
 
     /// When the host last got a segment of this connection; none if it never did.

@@ -43,11 +43,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = Config::new(vec![address.parse()?]);
     let endpoint = Endpoint::start(&config, vec![open(&device)?])?;
     let listener = endpoint.listen(None, PORT)?;
-    eprintln!("{address} port {PORT} on {device}");
+    let mut said = io::stderr();
+    writeln!(said, "{address} port {PORT} on {device}")?;
     loop {
         match test(&listener) {
-            Ok(told) => eprintln!("{told}"),
-            Err(error) => eprintln!("a test failed: {error}"),
+            Ok(told) => writeln!(said, "{told}")?,
+            Err(error) => writeln!(said, "a test failed: {error}")?,
         }
     }
 }

@@ -4,18 +4,59 @@ mod pair;
 
 use std::{
     io::{self, Read, Write},
+    os::fd::BorrowedFd,
+    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
 
-use pair::{at, endpoints};
+use pair::{CLIENT, SERVER, at, config};
 use portolan_host::{
     Error,
     blocking::{Connection, Endpoint},
+    nic::{self, Arrival, Departure, Mem, Nic, Offloads, mem},
 };
 
 /// Long enough for any machine; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server with so many queues, and a client with one.
+fn endpoints(queues: usize) -> (Endpoint, Endpoint) {
+    let options = mem::Options { checksum: true, segment_bytes_max: 65_535, ..Default::default() };
+    let (server, client) = mem::pair(&options);
+    let server = Endpoint::start(&config(SERVER), spread(server, queues)).unwrap();
+    (server, Endpoint::start(&config(CLIENT), vec![client]).unwrap())
+}
+
+/// One of several queues of a device that gives each frame to whoever asks first.
+#[derive(Debug)]
+struct Spread(Arc<Mutex<Mem>>);
+
+fn spread(device: Mem, queues: usize) -> Vec<Spread> {
+    let device = Arc::new(Mutex::new(device));
+    (0..queues).map(|_| Spread(Arc::clone(&device))).collect()
+}
+
+impl Nic for Spread {
+    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, nic::Error> {
+        self.0.lock().unwrap().receive(take)
+    }
+
+    fn transmit(
+        &mut self,
+        fill: &mut dyn FnMut(&mut [u8]) -> Option<Departure>,
+    ) -> Result<usize, nic::Error> {
+        self.0.lock().unwrap().transmit(fill)
+    }
+
+    fn offloads(&self) -> Offloads {
+        self.0.lock().unwrap().offloads()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
 
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|nth| (nth * 7 + nth / 251) as u8).collect()
@@ -125,9 +166,11 @@ fn a_port_is_refused_before_and_after_somebody_listens() {
 fn datagrams_come_and_go_and_a_closed_port_takes_none() {
     for queues in [1, 3] {
         let (server, client) = endpoints(queues);
-        let here = server.bind(None, 53).unwrap();
+        let mut here = server.bind(None, 53).unwrap();
+        here.set_timeout(Some(PATIENCE));
         assert!(matches!(server.bind(None, 53), Err(Error::Bind { port: 53, .. })));
-        let there = client.bind(None, 0).unwrap();
+        let mut there = client.bind(None, 0).unwrap();
+        there.set_timeout(Some(PATIENCE));
         let (mut buffer, long) = ([0; 4_000], bytes(3_000));
         thread::scope(|scope| {
             scope.spawn(|| {

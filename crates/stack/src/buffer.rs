@@ -41,14 +41,25 @@ impl Pool {
     /// Whether less than a quarter of the blocks is left.
     #[must_use]
     pub const fn is_short(&self) -> bool {
-        self.in_use() > self.limit() / 4 * 3
+        self.in_use() > self.ordinary()
     }
 
-    /// How many blocks are left without the last sixteenth. That is for what arrives: two ends that
+    /// How many blocks are left without the last quarter. That is for what arrives: two ends that
     /// have filled all their memory with what they want to send would wait for each other for ever.
     #[must_use]
     pub const fn left_for_writers(&self) -> usize {
-        (self.limit() - self.limit().div_ceil(16)).saturating_sub(self.in_use())
+        self.ordinary().saturating_sub(self.in_use())
+    }
+
+    /// Whether more than half of the blocks are in use. The quarter that is left then is for those
+    /// who have written little: peers who do not read, or who leave gaps, must not take it.
+    #[must_use]
+    pub const fn is_half_used(&self) -> bool {
+        self.in_use() > self.limit() / 2
+    }
+
+    const fn ordinary(&self) -> usize {
+        self.limit() - self.limit().div_ceil(4)
     }
 
     /// A block with any content; none when the limit is reached.

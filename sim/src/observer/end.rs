@@ -16,6 +16,8 @@ type Broken = (&'static str, String);
 #[derive(Debug, Default)]
 pub(super) struct End {
     pub(super) arrived: Arrivals,
+    /// A reset arrived for a connection before this one, of which its program may not know yet.
+    pub(super) was_reset: bool,
     /// A program of the host has the connection.
     pub(super) is_held: bool,
     /// Its own first segment.
@@ -108,11 +110,12 @@ impl End {
             return Ok(false);
         }
         let arrived = std::mem::take(&mut self.arrived);
+        let was_reset = self.was_reset || arrived.reset;
         let is_held = self.is_held;
         let mut former = std::mem::take(&mut self.former);
         former.extend(self.syn);
-        *self =
-            Self { is_held, syn: Some(header), former, next: header.sequence, ..Self::default() };
+        let next = header.sequence;
+        *self = Self { is_held, was_reset, syn: Some(header), former, next, ..Self::default() };
         // What came before its own SYN: the SYN that this one answers.
         self.arrived.syns = arrived.syns;
         self.arrived.clock = arrived.clock.filter(|_| header.flags.contains(Flags::ACK));

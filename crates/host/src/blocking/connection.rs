@@ -3,11 +3,11 @@
 use std::{
     io::{self, Read, Write},
     net::SocketAddr,
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::{Duration, Instant},
 };
 
-use super::pipe::{BUFFER_BYTES, Pipe, State};
+use super::pipe::{self, BUFFER_BYTES, Pipe, State};
 
 /// A connection. Reading and writing wait; two threads may do one each, by `&Connection`.
 ///
@@ -67,18 +67,7 @@ impl Connection {
             if let Some(failure) = state.failure {
                 return Err(failure.into());
             }
-            let changed = &self.pipe.changed;
-            state = match deadline {
-                None => changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(at) => {
-                    let left = at.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
-                    let waited = changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            state = pipe::wait(&self.pipe.changed, state, deadline)?;
         }
     }
 }

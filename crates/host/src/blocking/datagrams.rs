@@ -4,7 +4,8 @@ use std::{
     collections::VecDeque,
     io,
     net::SocketAddr,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -21,6 +22,7 @@ const WAITING_MAX: usize = 256;
 pub struct Datagrams {
     post: Arc<Post>,
     mailboxes: Vec<Arc<Mailbox>>,
+    patience: Option<Duration>,
 }
 
 /// What lies between the handle and the threads.
@@ -51,18 +53,23 @@ pub(super) struct Datagram {
 impl Datagrams {
     pub(super) fn new(mailboxes: Vec<Arc<Mailbox>>) -> Self {
         let post = Post { state: Mutex::default(), changed: Condvar::new() };
-        Self { post: Arc::new(post), mailboxes }
+        Self { post: Arc::new(post), mailboxes, patience: None }
     }
 
     pub(super) fn post(&self) -> Arc<Post> {
         Arc::clone(&self.post)
     }
 
+    /// How long receiving and sending wait at most; for ever, if there is no time.
+    pub fn set_timeout(&mut self, longest: Option<Duration>) {
+        self.patience = longest;
+    }
+
     /// Waits for a datagram: its length, of which what is beyond the buffer is lost, and its
     /// sender.
     ///
     /// # Errors
-    /// `NotConnected` when the host has ended.
+    /// `NotConnected` when the host has ended, `TimedOut`.
     pub fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let mut state = self.wait(|state| !state.incoming.is_empty())?;
         let Some(Datagram { other, payload }) = state.incoming.pop_front() else {
@@ -84,7 +91,7 @@ impl Datagrams {
     /// everywhere, nobody says whether it arrives.
     ///
     /// # Errors
-    /// `NotConnected` when the host has ended.
+    /// `NotConnected` when the host has ended, `TimedOut`.
     pub fn send_to(&self, payload: &[u8], to: SocketAddr) -> io::Result<()> {
         let mut state = self.wait(|state| state.outgoing.len() < WAITING_MAX)?;
         state.outgoing.push_back(Datagram { other: to, payload: payload.to_vec() });
@@ -99,6 +106,7 @@ impl Datagrams {
     }
 
     fn wait(&self, is_wanted: impl Fn(&State) -> bool) -> io::Result<MutexGuard<'_, State>> {
+        let deadline = self.patience.map(|longest| Instant::now() + longest);
         let mut state = lock(&self.post.state);
         loop {
             if state.has_host_ended {
@@ -107,7 +115,7 @@ impl Datagrams {
             if is_wanted(&state) {
                 return Ok(state);
             }
-            state = self.post.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = pipe::wait(&self.post.changed, state, deadline)?;
         }
     }
 }

@@ -4,7 +4,8 @@ use std::{
     collections::VecDeque,
     io,
     net::SocketAddr,
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 use portolan_stack::tcp::{self, Reason};
@@ -118,4 +119,20 @@ impl From<Failure> for io::Error {
 /// The host has ended.
 pub(super) fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, crate::Error::Ended)
+}
+
+/// Waits for a change until the deadline, if there is one.
+pub(super) fn wait<'a, T>(
+    changed: &Condvar,
+    state: MutexGuard<'a, T>,
+    deadline: Option<Instant>,
+) -> io::Result<MutexGuard<'a, T>> {
+    let Some(at) = deadline else {
+        return Ok(changed.wait(state).unwrap_or_else(PoisonError::into_inner));
+    };
+    let left = at.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0)
 }

@@ -12,7 +12,7 @@ pub struct Config {
     /// How many ended connections wait for late segments (TIME-WAIT). With more the oldest go.
     pub time_waits_max: usize,
     /// How many blocks of [`BLOCK_BYTES`](crate::buffer::BLOCK_BYTES) all buffers may take, at
-    /// least 4. The last sixteenth is for what arrives.
+    /// least 4. The last quarter is for what arrives.
     pub blocks_max: usize,
     /// How many bytes of a connection wait at most to be sent or acknowledged.
     pub send_buffer_bytes: u32,

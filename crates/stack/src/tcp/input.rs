@@ -104,7 +104,8 @@ impl Connection {
         {
             segment.flags.0 &= !Flags::SYN.0;
             segment.sequence += 1;
-            // RFC 7323, section 2.2: it is not shifted, as that of what the segment becomes will be.
+            // RFC 7323, section 2.2: it is not shifted, as that of what the segment becomes will
+            // be.
             segment.window >>= self.sender.scale;
         }
         segment

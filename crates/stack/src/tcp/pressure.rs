@@ -10,7 +10,8 @@ impl Context<'_> {
     /// it is less, so that peers who do not read take no memory from those who do.
     pub(super) fn send_limit(&self) -> u32 {
         let limit = self.config.send_buffer_bytes;
-        if self.pool.is_short() { limit.min(SEND_UNDER_PRESSURE) } else { limit }
+        let is_short = self.pool.is_half_used();
+        if is_short { limit.min(SEND_UNDER_PRESSURE) } else { limit }
     }
 }
 
@@ -51,4 +52,4 @@ impl Tcp {
 pub(super) type Starved = VecDeque<u32>;
 
 /// The congestion window of a fast path may be more; but it is something to go on with.
-const SEND_UNDER_PRESSURE: u32 = 8_192;
+const SEND_UNDER_PRESSURE: u32 = 16_384;

@@ -88,7 +88,8 @@ impl Replies {
 
 impl Reply {
     /// RST for a segment that nobody waits for, so that its sender believes it: RFC 9293,
-    /// section 3.5.2, group 1. It has no timestamp, as there is no connection that has agreed on it.
+    /// section 3.5.2, group 1. It has no timestamp, as there is no connection that has agreed on
+    /// it.
     pub fn reset_for(flow: Flow, segment: &Segment<'_>) -> Self {
         let is_acknowledged = segment.has(Flags::ACK);
         let (sequence, acknowledgment, flags) = if is_acknowledged {

@@ -21,8 +21,8 @@ impl Tcp {
         self.settle_end(index, now);
         let Some(connection) = self.connections.get_mut(index) else { return };
         match connection.timers.next() {
-            // A timer that is set too early costs one look; to set it anew each time costs more. The
-            // wheel rounds up.
+            // A timer that is set too early costs one look; to set it anew each time costs more.
+            // The wheel rounds up.
             Some(at) if self.wheel.deadline(index).is_none_or(|set| set > at + WHEEL_ROUNDING) => {
                 self.wheel.set(index, at);
             }

@@ -149,8 +149,8 @@ impl TimeWait {
         if segment.has(Flags::SYN) && !segment.has(Flags::ACK) && self.is_newer(segment) {
             return Late::Reopened;
         }
-        // The answer of a listener to an old SYN. Its number grows by the clock, and that of the old
-        // connection by what was sent: where both have come equally far, an ACK would open the
+        // The answer of a listener to an old SYN. Its number grows by the clock, and that of the
+        // old connection by what was sent: where both have come equally far, an ACK would open the
         // connection again.
         if segment.has(Flags::SYN | Flags::ACK) {
             return Late::Dropped;

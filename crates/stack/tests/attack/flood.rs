@@ -12,13 +12,13 @@ use std::{
 };
 
 use portolan_stack::{
-    Checksum, Config, Departure, Event, Instant, Route, Stack,
+    Checksum, Config, Delivered, Departure, Event, Instant, Route, Stack,
     tcp::{ConnectionId, ListenerId, Ready, State},
 };
 use portolan_wire::{
     Seq,
     ethernet::{self, Address, EtherType},
-    ipv4, ipv6, protocol,
+    icmpv4, ipv4, ipv6, protocol,
     tcp::{Flags, Options, Repr, Timestamps},
     vlan::Tags,
 };
@@ -31,12 +31,19 @@ const SERVER: u8 = 1;
 const CLIENT: u8 = 2;
 const ROUTER: u8 = 254;
 
-/// Where the SYNs of the flood seem to come from.
+/// Where the SYNs of the flood seem to come from; or it is one of pings.
 #[derive(Clone, Copy, PartialEq)]
 enum From {
     FarV4,
     FarV6,
     LinkV6,
+    PingV4,
+}
+
+impl From {
+    fn is_v6(self) -> bool {
+        matches!(self, Self::FarV6 | Self::LinkV6)
+    }
 }
 
 struct World {
@@ -72,7 +79,7 @@ fn config(is_v6: bool, host: u8) -> Config {
 impl World {
     fn new(from: From) -> Self {
         let now = Instant::from_micros(1_000_000);
-        let is_v6 = from != From::FarV4;
+        let is_v6 = from.is_v6();
         let stack = |host| Stack::new(config(is_v6, host), now).unwrap();
         let mut server = stack(SERVER);
         let listener = server.tcp().listen(None, PORT, BACKLOG).unwrap();
@@ -166,15 +173,43 @@ impl World {
         self.frame(repr, random as u32, low)
     }
 
+    /// A frame of the flood.
+    fn strange(&mut self) -> Vec<u8> {
+        let mut frame = self.syn();
+        if self.from == From::PingV4 {
+            // The packet of the SYN, but of ICMP, and with a ping in it.
+            let start = 14 + 20;
+            let echo = icmpv4::Echo { identifier: 1, sequence: 1 };
+            frame[start..].fill(0);
+            icmpv4::Repr::EchoRequest(echo).emit(&mut frame[start..]).unwrap();
+            let header = ipv4::Packet::parse(&frame[14..]).unwrap();
+            let header = ipv4::Repr {
+                traffic_class: 0,
+                identification: 1,
+                dont_fragment: true,
+                more_fragments: false,
+                fragment_offset: 0,
+                ttl: 64,
+                protocol: protocol::ICMPV4,
+                source: header.source(),
+                destination: header.destination(),
+                options: &[],
+                payload_len: frame.len() - start,
+            };
+            header.emit(&mut frame[14..]).unwrap();
+        }
+        frame
+    }
+
     fn frame(&self, repr: Repr, network: u32, host: u64) -> Vec<u8> {
         let len = repr.header_len();
-        let ethertype = if self.from == From::FarV4 { EtherType::IPV4 } else { EtherType::IPV6 };
+        let ethertype = if self.from.is_v6() { EtherType::IPV6 } else { EtherType::IPV4 };
         let (source, destination) = (Address(mac(ROUTER)), Address(mac(SERVER)));
         let link = ethernet::Repr { source, destination, tags: Tags::default(), ethertype };
         let start = link.header_len();
         let mut frame = vec![0; start];
         link.emit(&mut frame).unwrap();
-        let (source, destination): (IpAddr, IpAddr) = if self.from == From::FarV4 {
+        let (source, destination): (IpAddr, IpAddr) = if !self.from.is_v6() {
             let source = Ipv4Addr::from_bits(11 << 24 | network & 0xff_ffff);
             let header = ipv4::Repr {
                 traffic_class: 0,
@@ -215,7 +250,7 @@ impl World {
     }
 
     fn remote(&self) -> SocketAddr {
-        let text = if self.from == From::FarV4 { "192.0.2.1:80" } else { "[2001:db8::1]:80" };
+        let text = if self.from.is_v6() { "[2001:db8::1]:80" } else { "192.0.2.1:80" };
         text.parse().unwrap()
     }
 
@@ -237,8 +272,8 @@ impl World {
                 newcomers.push(self.client.connect(self.remote(), self.now).unwrap());
             }
             if is_flooded && slot % 2 == 0 {
-                let syn = self.syn();
-                self.server.handle_frame(&syn, Checksum::Unknown, self.now, &mut |_, _| 0);
+                let strange = self.strange();
+                self.server.handle_frame(&strange, Checksum::Unknown, self.now, &mut |_, _| 0);
             } else {
                 self.arrive();
             }
@@ -338,4 +373,24 @@ fn t9_half_a_million_syns_over_ipv4() {
 #[test]
 fn t9_half_a_million_syns_over_ipv6() {
     flood(From::FarV6, 500_000);
+}
+
+/// Each answer to a neighbour who is not there would ask for it: few of them do.
+#[test]
+fn syns_from_all_over_the_link() {
+    flood(From::LinkV6, 100_000);
+}
+
+/// What is no segment of TCP leaves by turns with those.
+#[test]
+fn pings() {
+    let mut world = World::new(From::PingV4);
+    world.client.connect(world.remote(), world.now).unwrap();
+    world.rest(100);
+    let here = world.accept().expect("a connection");
+    world.run(20_000, here, false);
+    let quiet = std::mem::take(&mut world.bytes);
+    world.run(20_000, here, true);
+    assert!(world.bytes * 2 >= quiet, "{} of {quiet} bytes", world.bytes);
+    assert_eq!(world.server.counters().delivered(Delivered::Echo), 10_000);
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! cargo test --release -p portolan-stack --test attack --no-run
-//! IDLE=100000 valgrind --tool=callgrind --toggle-collect='*::idle::exchanges' \
+//! IDLE=100000 valgrind --tool=callgrind --toggle-collect="attack::idle::exchanges*" \
 //!     target/release/deps/attack-... --ignored --exact idle::beside_idle_connections
 //! ```
 

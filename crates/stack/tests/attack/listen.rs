@@ -84,7 +84,7 @@ fn wrong_cookies() {
     let mut replies = 0;
     let allocated = allocation_counter::measure(|| {
         for _ in 0..20_000 {
-            random = random.wrapping_mul(0x0001_9660_d).wrapping_add(0x3c6e_f35f);
+            random = random.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
             let acknowledgment = peer.rcv + (random | 1 << 10);
             let wrong = Repr { acknowledgment, ..peer.ack() };
             host.hear(peer.address.ip(), wrong, &[]);

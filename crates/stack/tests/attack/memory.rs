@@ -24,7 +24,7 @@ fn scatter(host: &mut Host, peer: &Peer, count: u32) {
     host.drain();
 }
 
-/// What comes early takes three quarters of the blocks at most; the rest is for data in order.
+/// What comes early takes half of the blocks; the rest is for data in order, and what is written.
 #[test]
 fn segments_that_take_a_block_each() {
     let mut host = Host::with(small(256), 64);
@@ -39,7 +39,7 @@ fn segments_that_take_a_block_each() {
     for peer in &attackers {
         scatter(&mut host, peer, 15);
     }
-    assert!(host.tcp.blocks_in_use() <= 256 / 4 * 3 + 1, "{}", host.tcp.blocks_in_use());
+    assert!(host.tcp.blocks_in_use() <= 256 / 2 + 1, "{}", host.tcp.blocks_in_use());
     assert!(host.counters().no_buffer > 0);
     let (mut peer, id) = host.open(1_000, all_options());
     host.assert_goes_on(&mut peer, id);
@@ -115,7 +115,8 @@ fn data_beyond_the_window() {
     assert!(host.tcp.blocks_in_use() <= limit as usize / BLOCK_BYTES + 2);
 }
 
-/// Peers who do not read get three quarters of the blocks; who reads goes on with the others.
+/// Peers who do not read get half of the blocks, and a little more each; who reads goes on with the
+/// others.
 #[test]
 fn slow_readers() {
     let mut host = Host::with(small(4_096), 2_000);
@@ -127,7 +128,7 @@ fn slow_readers() {
         host.hear(peer.address.ip(), Repr { window: 0, ..peer.ack() }, &[]);
     }
     let taken = host.tcp.blocks_in_use();
-    assert!((4_096 / 4 * 3..4_096).contains(&taken), "{taken}");
+    assert!((4_096 / 2..4_096 / 4 * 3).contains(&taken), "{taken}");
     let (mut peer, id) = host.open(1_000, all_options());
     let mut arrived = 0;
     for _ in 0..1_000 {
@@ -153,11 +154,15 @@ fn no_block_is_left_at_all() {
     let mut host = Host::with(small(8), 64);
     // Each gets little under pressure; many get all.
     let mut held: Vec<(Peer, ConnectionId)> = Vec::new();
-    // The last one is for what arrives.
-    while host.tcp.blocks_in_use() < 7 {
+    loop {
         let (peer, id) = host.open(held.len() as u32, all_options());
-        host.tcp.write(id, &vec![1; 60_000], host.now).unwrap();
+        let written = host.tcp.write(id, &vec![1; 60_000], host.now).unwrap();
         held.push((peer, id));
+        host.drain();
+        if written == 0 {
+            break;
+        }
+        assert!(held.len() < 10);
     }
     host.drain();
     let (_, id) = host.open(1_000, all_options());

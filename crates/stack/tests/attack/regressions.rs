@@ -1,8 +1,8 @@
 //! Defects of another stack, T1 to T9 of its review, and CVEs of several: none of them here. What
 //! is not below has its test in the file that is named.
 //!
-//! - T2, T3, T5: `blind.rs`; T6: `tests/internet/errors.rs` and `t6_…` below; T7: `tcp/isn/tests.rs`
-//!   and below; T9: `flood.rs`.
+//! - T2, T3, T5: `blind.rs`; T6: `tests/internet/errors.rs` and below; T7: `tcp/isn/tests.rs` and
+//!   below; T9: `flood.rs`.
 
 use std::{net::IpAddr, time::Duration};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portolan_stack::tcp::{Config, Reason, State};
+use portolan_stack::tcp::{Reason, State};
 use portolan_wire::{
     Seq,
     tcp::{Flags, Options, Repr, SackBlock, SackBlocks},
@@ -207,7 +207,7 @@ fn a_window_that_stays_closed() {
             }
         }
         // The longest timeout is 2 minutes.
-        assert!(probes < 100, "{probes}");
+        assert!(probes < 100, "{probes}: {:?} {:?}", host.counters(), host.tcp.info(id));
         assert_eq!(host.tcp.connections(), usize::from(!is_closed));
         assert_eq!(host.tcp.blocks_in_use() == 0, is_closed);
         if !is_closed {

@@ -8,6 +8,7 @@ use portolan_wire::{
 
 use crate::world::*;
 
+/// RFC 792, echo.
 #[test]
 fn a_ping_over_ipv4_is_answered() {
     let mut world = World::acquainted();
@@ -22,6 +23,7 @@ fn a_ping_over_ipv4_is_answered() {
     assert_eq!(world.delivered(Delivered::Echo), 1);
 }
 
+/// RFC 4443, section 4.2.
 #[test]
 fn a_ping_over_ipv6_is_answered() {
     let mut world = World::acquainted();

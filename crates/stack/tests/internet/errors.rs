@@ -20,6 +20,8 @@ fn udp_v6(port: u16, data: &[u8]) -> Vec<u8> {
     v6_frame(v6_header(PEER_V6, V6), protocol::UDP, &bytes)
 }
 
+/// RFC 792, destination unreachable.
+/// RFC 4443, section 3.1.
 #[test]
 fn a_port_on_which_nobody_reads_is_unreachable() {
     let mut world = World::acquainted();
@@ -38,6 +40,7 @@ fn a_port_on_which_nobody_reads_is_unreachable() {
     assert_eq!(world.dropped(Dropped::UdpPort), 2);
 }
 
+/// RFC 4443, section 2.4.
 #[test]
 fn errors_quote_no_more_than_they_may() {
     let mut world = World::acquainted();
@@ -47,6 +50,7 @@ fn errors_quote_no_more_than_they_may() {
     assert_eq!(read_v6(&answer).1.payload_len() + 40, 1_280);
 }
 
+/// RFC 4443, section 2.4.
 #[test]
 fn sixteen_probes_of_traceroute_are_answered_and_a_flood_is_not() {
     let mut world = World::acquainted();
@@ -70,6 +74,7 @@ fn a_flood_from_everywhere_is_limited_too() {
     assert!((30..=101).contains(&answers), "{answers}");
 }
 
+/// RFC 792, destination unreachable.
 #[test]
 fn an_unknown_protocol_is_unreachable() {
     let mut world = World::acquainted();
@@ -90,6 +95,8 @@ fn an_unknown_protocol_is_unreachable() {
     world.drops(&nothing, Dropped::NothingFollows);
 }
 
+/// RFC 8200, section 4.2.
+/// RFC 4443, section 3.4.
 #[test]
 fn options_that_nobody_knows_do_what_their_bits_say() {
     let mut world = World::acquainted();
@@ -106,6 +113,9 @@ fn options_that_nobody_knows_do_what_their_bits_say() {
     world.drops(&to(all, option(0xfe)), Dropped::IpOptions);
 }
 
+/// RFC 9293, MUST-50.
+/// RFC 791, section 3.1.
+/// RFC 8200, section 4.4.
 #[test]
 fn source_routes_are_refused() {
     let mut world = World::acquainted();
@@ -132,6 +142,7 @@ fn source_routes_are_refused() {
     assert_eq!(read_icmp_v6(&answer).kind(), icmpv6::Kind::ECHO_REPLY);
 }
 
+/// RFC 8200, section 4.1.
 #[test]
 fn too_many_extension_headers_are_dropped() {
     let mut world = World::acquainted();
@@ -153,6 +164,8 @@ fn too_many_extension_headers_are_dropped() {
     assert_eq!(read_icmp_v6(&answer).repr(), Some(problem));
 }
 
+/// RFC 9293, MUST-63.
+/// RFC 1122, section 3.2.1.3.
 #[test]
 fn martians_are_dropped() {
     let mut world = World::acquainted();
@@ -181,6 +194,7 @@ fn martians_are_dropped() {
     world.drops(&frame, Dropped::IpDestination);
 }
 
+/// RFC 1122, section 3.3.6.
 #[test]
 fn a_frame_for_many_with_a_packet_for_one_is_dropped() {
     let mut world = World::acquainted();
@@ -193,6 +207,8 @@ fn a_frame_for_many_with_a_packet_for_one_is_dropped() {
     world.drops(&frame, Dropped::EtherTypeUnknown);
 }
 
+/// RFC 1122, section 3.2.2.
+/// RFC 4443, section 2.4.
 #[test]
 fn no_error_is_sent_about_errors_groups_and_later_fragments() {
     let mut world = World::acquainted();
@@ -304,11 +320,14 @@ fn a_path_that_takes_less_is_learnt_from_what_was_sent_alone() {
     assert_eq!(world.stack.path_mtu(FAR_V4.into(), world.now), 1_500);
 }
 
+/// RFC 9293, MUST-55.
+/// RFC 6633, section 3.
 #[test]
 fn what_icmp_says_besides_is_ignored_and_counted() {
     let mut world = World::acquainted();
     for (kind, reason) in [
         (0, Dropped::IcmpIgnored),
+        (4, Dropped::IcmpIgnored),
         (5, Dropped::Redirect),
         (13, Dropped::IcmpIgnored),
         (99, Dropped::IcmpIgnored),

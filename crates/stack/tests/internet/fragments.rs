@@ -56,6 +56,7 @@ fn message(len: usize) -> (Vec<u8>, Vec<u8>) {
     (datagram(PEER_V4.into(), V4.into(), 53, &data), data)
 }
 
+/// RFC 791, section 3.2.
 #[test]
 fn parts_are_joined_in_any_order() {
     let (bytes, data) = message(92);
@@ -72,6 +73,7 @@ fn parts_are_joined_in_any_order() {
     }
 }
 
+/// RFC 791, section 3.2.
 #[test]
 fn parts_of_different_datagrams_are_not_joined() {
     let (bytes, _) = message(92);
@@ -84,6 +86,7 @@ fn parts_of_different_datagrams_are_not_joined() {
 }
 
 /// RFC 5722, and what Linux has for IPv4 since CVE-2018-5391.
+/// RFC 5722, section 4.
 #[test]
 fn an_overlap_spoils_the_datagram() {
     let (bytes, _) = message(92);
@@ -100,6 +103,7 @@ fn an_overlap_spoils_the_datagram() {
     assert_eq!(world.counters().noted(Noted::IcmpErrorSent), 0);
 }
 
+/// RFC 5722, section 4.
 #[test]
 fn contradictions_spoil_the_datagram() {
     let (bytes, _) = message(92);
@@ -132,6 +136,8 @@ fn a_copy_does_no_harm() {
     assert_eq!(received(&mut world, port), Some(data));
 }
 
+/// RFC 1122, section 3.3.2.
+/// RFC 4443, section 3.3.
 #[test]
 fn after_a_while_the_sender_is_told_if_the_first_part_came() {
     let (bytes, _) = message(92);
@@ -188,6 +194,7 @@ fn parts_that_no_sender_makes_are_dropped() {
 }
 
 /// RFC 6946: others under the same number do not hinder it.
+/// RFC 6946, section 4.
 #[test]
 fn an_atomic_fragment_is_whole() {
     let (mut world, port) = reader();

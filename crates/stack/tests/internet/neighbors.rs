@@ -30,6 +30,7 @@ fn read_ndp(frame: &[u8]) -> (Address, ipv6::Repr, ndp::Message, Option<Address>
     (link.destination(), packet.repr(), message.message(), hardware)
 }
 
+/// RFC 5227, section 2.3.
 #[test]
 fn addresses_are_announced_at_the_start() {
     let mut world = World::fresh(config());
@@ -52,6 +53,7 @@ fn addresses_are_announced_at_the_start() {
     assert_eq!(world.stack.poll_timeout(), None, "it rests");
 }
 
+/// RFC 826, packet reception.
 #[test]
 fn a_request_for_our_address_is_answered_and_nothing_else_is() {
     let mut world = World::new();
@@ -75,6 +77,7 @@ fn a_request_for_our_address_is_answered_and_nothing_else_is() {
     );
 }
 
+/// RFC 826, packet generation.
 #[test]
 fn a_packet_waits_for_arp_and_then_goes() {
     let mut world = World::new();
@@ -103,6 +106,7 @@ fn a_packet_waits_for_arp_and_then_goes() {
     assert_eq!(world.stack.poll_timeout(), None);
 }
 
+/// RFC 4861, section 7.2.2.
 #[test]
 fn a_packet_waits_for_neighbour_discovery_and_then_goes() {
     let mut world = World::new();
@@ -118,6 +122,7 @@ fn a_packet_waits_for_neighbour_discovery_and_then_goes() {
     assert_eq!((link.destination(), packet.destination()), (PEER_MAC, PEER_V6));
 }
 
+/// RFC 4861, section 7.2.2.
 #[test]
 fn who_does_not_answer_is_asked_three_times_and_then_left() {
     for remote in [(PEER_V4, 9).into(), (PEER_V6, 9).into()] {
@@ -157,6 +162,7 @@ fn for_a_second_after_that_packets_fail_at_once() {
     assert_eq!(world.drain().len(), 1, "it is asked again");
 }
 
+/// RFC 4861, section 7.3.
 #[test]
 fn a_neighbour_in_use_is_asked_again_alone() {
     let mut world = World::acquainted();
@@ -179,6 +185,7 @@ fn a_neighbour_in_use_is_asked_again_alone() {
     assert_eq!(world.stack.poll_timeout(), None, "both answered");
 }
 
+/// RFC 4861, section 7.2.4.
 #[test]
 fn a_solicitation_is_answered() {
     let mut world = World::new();
@@ -195,6 +202,8 @@ fn a_solicitation_is_answered() {
     assert_eq!(world.delivered(Delivered::Ndp), 2);
 }
 
+/// RFC 4861, section 7.1.
+/// RFC 6980, section 5.
 #[test]
 fn forged_discovery_is_dropped() {
     let mut world = World::new();
@@ -222,6 +231,8 @@ fn forged_discovery_is_dropped() {
     world.drops(&ndp_frame(redirect, &[], GATEWAY_V6, V6), Dropped::Redirect);
 }
 
+/// RFC 5227, section 2.1.
+/// RFC 4862, section 5.4.
 #[test]
 fn a_duplicate_is_found_before_the_address_is_used() {
     let mut settings = config();
@@ -261,6 +272,7 @@ fn a_duplicate_is_found_before_the_address_is_used() {
     assert_eq!(world.counters().noted(Noted::AddressDuplicate), 3);
 }
 
+/// RFC 5227, section 2.1.
 #[test]
 fn without_a_rival_addresses_are_used_after_a_while() {
     let mut settings = config();
@@ -277,6 +289,7 @@ fn without_a_rival_addresses_are_used_after_a_while() {
     assert!(world.now < portolan_stack::Instant::from_micros(10_000_000));
 }
 
+/// RFC 5227, section 2.4.
 #[test]
 fn an_address_in_use_is_defended_once_in_ten_seconds() {
     let mut world = World::new();

@@ -25,6 +25,7 @@ fn world() -> World {
     World::fresh(settings)
 }
 
+/// RFC 4861, section 6.3.7.
 #[test]
 fn routers_are_asked_for_three_times() {
     let mut world = world();
@@ -44,6 +45,7 @@ fn routers_are_asked_for_three_times() {
     assert_eq!(asked, 3);
 }
 
+/// RFC 4861, section 6.3.4.
 #[test]
 fn one_that_answers_is_used_for_its_lifetime() {
     let mut world = world();
@@ -65,6 +67,7 @@ fn one_that_answers_is_used_for_its_lifetime() {
     assert_eq!(world.stack.udp_send(port, far, b"", world.now), no_route);
 }
 
+/// RFC 4861, section 6.3.4.
 #[test]
 fn a_prefix_on_the_link_needs_no_router() {
     let mut world = world();
@@ -93,6 +96,7 @@ fn who_does_not_ask_does_not_listen() {
     world.drops(&advertisement(60, None), Dropped::NdpNotForUs);
 }
 
+/// RFC 4861, section 6.1.2.
 #[test]
 fn routers_that_nobody_can_be_are_dropped() {
     let mut world = world();

@@ -14,6 +14,7 @@ fn remotes() -> [SocketAddr; 2] {
     [(PEER_V4, 80).into(), (PEER_V6, 80).into()]
 }
 
+/// RFC 9293, MUST-44.
 #[test]
 fn connections_carry_data_both_ways() {
     for remote in remotes() {
@@ -107,6 +108,7 @@ fn a_closed_port_refuses() {
     }
 }
 
+/// RFC 9293, MUST-57.
 #[test]
 fn segments_to_many_are_dropped() {
     let mut world = World::acquainted();
@@ -117,6 +119,7 @@ fn segments_to_many_are_dropped() {
     world.drops(&frame, Dropped::TcpNotUnicast);
 }
 
+/// RFC 9293, MUST-46.
 #[test]
 fn what_is_no_destination_is_refused() {
     let mut world = World::new();

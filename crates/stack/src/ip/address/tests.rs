@@ -55,6 +55,7 @@ fn link_local_addresses_are_made_of_the_hardware_address() {
     assert_eq!(IpAddr::V6(link_local(mac)), address("fe80::3656:78ff:fe9a:bcde"));
 }
 
+/// RFC 6724, section 5.
 #[test]
 fn the_source_suits_the_destination() {
     let own = addresses(&[

@@ -33,6 +33,7 @@ proptest! {
     }
 }
 
+/// RFC 6864, section 4.
 #[test]
 fn identifications_do_not_come_again_soon() {
     let mut identifications = identifications(1);

@@ -9,6 +9,7 @@ fn path_mtus(limit: usize) -> PathMtus {
 const V4: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(192, 0, 2, 1));
 const V6: IpAddr = IpAddr::V6(core::net::Ipv6Addr::LOCALHOST);
 
+/// RFC 8201, section 4.
 #[test]
 fn a_path_gets_smaller_alone_and_not_below_the_floor() {
     let (mut path_mtus, now) = (path_mtus(8), Instant::from_micros(1));
@@ -22,6 +23,7 @@ fn a_path_gets_smaller_alone_and_not_below_the_floor() {
     assert_eq!((path_mtus.get(V4, now), path_mtus.get(V6, now)), (552, 1_280));
 }
 
+/// RFC 1191, section 6.3.
 #[test]
 fn it_is_tried_again_after_ten_minutes() {
     let (mut path_mtus, now) = (path_mtus(8), Instant::from_micros(1));
@@ -46,6 +48,7 @@ fn the_oldest_are_forgotten() {
     assert!(!none.reduce(V4, 1_000, now));
 }
 
+/// RFC 1191, section 7.1.
 #[test]
 fn plateaus_go_down() {
     for (length, mtu) in [(65_535, 32_000), (1_500, 1_492), (1_492, 1_006), (69, 68), (20, 68)] {

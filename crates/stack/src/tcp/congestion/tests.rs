@@ -95,7 +95,7 @@ fn nothing_grows_when_the_window_was_not_used() {
 
 #[test]
 fn cubic_follows_its_curve() {
-    // RFC 9438, section 4.2, against floating point: 100 segments, reduced to 70.
+    // RFC 9293, MAY-18; RFC 9438, section 4.2, against floating point: 100 segments, reduced to 70.
     let mut congestion = recovered(Algorithm::Cubic);
     assert_eq!(congestion.window(), 70_000);
     let k = (30.0_f64 / 0.4).cbrt();

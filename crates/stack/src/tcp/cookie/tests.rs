@@ -124,6 +124,7 @@ fn every_bit_looks_random() {
     assert!(ones.iter().all(|ones| (ones - 5_000).abs() < 300), "{ones:?}");
 }
 
+/// RFC 4987, section 3.6.
 #[test]
 fn options_lie_where_linux_puts_them() {
     let all = Offered { window_scale: Some(7), sack: true, ecn: true };

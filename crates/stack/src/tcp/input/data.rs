@@ -7,9 +7,9 @@ use portolan_wire::{
 
 use super::Deliver;
 use crate::tcp::{
-    connection::{Connection, Context, State},
+    connection::{Connection, Context, Receiver, State},
     event::Ready,
-    reassembly::Inserted,
+    reassembly::{Inserted, RANGES_MAX},
     segment::{Ecn, Segment},
 };
 
@@ -61,8 +61,7 @@ impl Connection {
         let stored = if self.receiver.reassembly.is_none() {
             self.receiver.stream.push(context.pool, context.spare, rest)
         } else {
-            let offset = self.receiver.stream.len();
-            let stored = self.receiver.stream.write_at(context.pool, context.spare, offset, rest);
+            let stored = self.receiver.write_missing(self.receiver.next, rest, context);
             self.receiver.stream.advance(octets(stored));
             stored
         };
@@ -107,25 +106,25 @@ impl Connection {
     fn keep_out_of_order(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         // RFC 5681, section 4.2: at once, so that the sender learns about the gap.
         self.due.ack = true;
-        // A single byte can take a whole block: with few left, they are for data in order.
-        if context.pool.is_short() {
+        // A single byte can take a whole block, for as long as the peer likes: the others are for
+        // data in order, and for what is written.
+        if context.pool.is_half_used() {
             context.counters.no_buffer += 1;
             return;
         }
         let spare = &mut *context.spare;
         let reassembly = self.receiver.reassembly.get_or_insert_with(|| spare.reassembly());
-        let gap = segment.sequence.distance(self.receiver.next);
-        let offset = self.receiver.stream.len() + gap;
-        // Bytes that are there already are written again: a peer that sends others under the same
-        // number has two streams in mind, and gets one of them.
-        let stored =
-            self.receiver.stream.write_at(context.pool, context.spare, offset, segment.payload);
+        if reassembly.ranges().len() >= RANGES_MAX {
+            context.counters.no_buffer += 1;
+            return;
+        }
+        let stored = self.receiver.write_missing(segment.sequence, segment.payload, context);
         if stored < segment.payload.len() {
             context.counters.no_buffer += 1;
         }
-        if stored == 0 {
+        let Some(reassembly) = self.receiver.reassembly.as_mut().filter(|_| stored > 0) else {
             return;
-        }
+        };
         match reassembly.insert(segment.sequence, segment.sequence + octets(stored)) {
             Inserted::Stored { .. } => context.counters.out_of_order += 1,
             Inserted::Duplicate => context.counters.duplicates += 1,
@@ -190,6 +189,24 @@ impl Connection {
             self.due.ecn_echo = true;
             self.due.ack = true;
         }
+    }
+}
+
+impl Receiver {
+    /// Keeps what has not arrived early already: the first one wins, so that no byte changes that
+    /// the peer was told to be here. How many bytes are there now, from the first one on.
+    fn write_missing(&mut self, left: Seq, bytes: &[u8], context: &mut Context<'_>) -> usize {
+        let Some(reassembly) = &self.reassembly else { return 0 };
+        for (start, end) in reassembly.gaps(left, left + octets(bytes.len())) {
+            let from = start.distance(left) as usize;
+            let missing = bytes.get(from..end.distance(left) as usize).unwrap_or_default();
+            let offset = self.stream.len() + start.distance(self.next);
+            let stored = self.stream.write_at(context.pool, context.spare, offset, missing);
+            if stored < missing.len() {
+                return from + stored;
+            }
+        }
+        bytes.len()
     }
 }
 

@@ -97,6 +97,7 @@ fn the_numbers_of_different_flows_look_random() {
     });
 }
 
+/// RFC 7323, section 5.4.
 #[test]
 fn the_timestamps_of_different_flows_look_random() {
     let key = Keys::new([42; 32]).timestamp;

@@ -44,6 +44,7 @@ fn many_samples_per_round_trip_count_less() {
     assert!(one.abs_diff(many) < ms(2), "{one:?} {many:?}");
 }
 
+/// RFC 6298, section 2.4.
 #[test]
 fn steady_samples_end_at_the_minimum() {
     let mut rtt = Rtt::new();

@@ -61,7 +61,7 @@ fn what_arrives_together_is_acknowledged_together() {
 fn data_out_of_order_is_kept_and_answered_at_once() {
     let mut hand = settled(plain());
     let again = std::format!("ACK 1+0 ack {NEXT}");
-    assert_eq!(hand.answer(given(ACK, NEXT + 4, 1).data(b"efgh")), [again.clone()]);
+    assert_eq!(hand.answer(given(ACK, NEXT + 4, 1).data(b"efgh")), [again.as_str()]);
     assert_eq!(hand.answer(given(ACK, NEXT + 8, 1).data(b"ijkl")), [again]);
     let all = std::format!("ACK 1+0 ack {}", NEXT + 12);
     assert_eq!(hand.answer(given(ACK, NEXT, 1).data(b"abcd")), [all]);

@@ -75,8 +75,8 @@ fn an_attempt_is_refused_by_who_has_seen_it() {
     assert_eq!(hand.info().reason, Some(Reason::Refused));
 }
 
-/// RFC 9293, section 3.10.7.4: two ends that do not agree about numbers do not answer each other for
-/// ever.
+/// RFC 9293, section 3.10.7.4: two ends that do not agree about numbers do not answer each other
+/// for ever.
 #[test]
 fn two_that_disagree_come_to_rest() {
     let mut hand = Hand::connected(plain());

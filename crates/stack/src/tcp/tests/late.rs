@@ -71,8 +71,8 @@ fn an_acknowledgment_is_not_acknowledged() {
     assert!(answers <= 1, "{answers}");
 }
 
-/// A listener that answers an old SYN may do so with the very number that is waited for: by RFC 6528
-/// it grows with time, as that of the connection grew with its data.
+/// A listener that answers an old SYN may do so with the very number that is waited for: by RFC
+/// 6528 it grows with time, as that of the connection grew with its data.
 #[test]
 fn an_answer_to_an_old_syn_opens_nothing() {
     let mut hand = waiting(plain());

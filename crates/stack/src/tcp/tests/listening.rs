@@ -55,7 +55,7 @@ fn a_closed_listener_refuses() {
     assert_eq!(hand.state(), State::Established);
 }
 
-/// RFC 4987, section 3.1: the backlog bounds what is half-open; without cookies more is dropped in
+/// RFC 4987, section 3.2: the backlog bounds what is half-open; without cookies more is dropped in
 /// silence, so that it comes again.
 #[test]
 fn a_full_backlog_drops() {

@@ -94,8 +94,8 @@ fn give_unchecked(hand: &mut Hand, segment: &[u8]) {
     hand.tcp.handle_segment(arrived, hand.now, &mut |_, _| 0);
 }
 
-/// RFC 9293, MUST-5, MUST-6, MUST-68, MUST-64: options in any segment, unknown ones by their length,
-/// at odd places.
+/// RFC 9293, MUST-5, MUST-6, MUST-68, MUST-64: options in any segment, unknown ones by their
+/// length, at odd places.
 #[test]
 fn unknown_options_are_skipped_by_their_length() {
     for options in [

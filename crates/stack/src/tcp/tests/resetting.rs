@@ -38,7 +38,8 @@ fn rst_ends_a_connection_in_every_state() {
         hand.finish();
         hand.sent();
     };
-    let arrange: [(State, &dyn Fn(&mut Hand)); 6] = [
+    type Arrange<'a> = &'a dyn Fn(&mut Hand);
+    let arrange: [(State, Arrange<'_>); 6] = [
         (State::Established, &|_| {}),
         (State::FinWait1, &finish),
         (State::FinWait2, &|hand| {

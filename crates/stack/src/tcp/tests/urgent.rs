@@ -2,8 +2,8 @@
 
 use super::{hand::*, *};
 
-/// RFC 9293, MUST-30, MUST-32, MUST-33: the program is told at once, and can ask how much is to come
-/// until the end of what is urgent.
+/// RFC 9293, MUST-30, MUST-32, MUST-33: the program is told at once, and can ask how much is to
+/// come until the end of what is urgent.
 #[test]
 fn the_program_is_told_of_urgent_data() {
     let mut hand = Hand::connected(plain());
@@ -19,8 +19,8 @@ fn the_program_is_told_of_urgent_data() {
     assert!(!hand.ready().contains(Ready::URGENT));
 }
 
-/// RFC 9293, MUST-62: the pointer is that of the octet behind the urgent data; MUST-31: which may be
-/// as long as it likes.
+/// RFC 9293, MUST-62: the pointer is that of the octet behind the urgent data; MUST-31: which may
+/// be as long as it likes.
 #[test]
 fn urgent_data_ends_before_the_pointer() {
     let mut hand = Hand::connected(plain());

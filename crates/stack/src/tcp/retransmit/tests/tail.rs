@@ -41,6 +41,7 @@ fn no_probe_in_recovery_nor_with_sacks_nor_twice() {
     assert_eq!(timeout(&Sender::with(0)), None);
 }
 
+/// RFC 8985, section 7.3.
 #[test]
 fn the_probe_is_the_last_segment() {
     let mut sender = Sender::with(3);

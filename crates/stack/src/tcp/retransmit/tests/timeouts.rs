@@ -38,6 +38,7 @@ fn a_receiver_that_reneged_gets_it_again() {
     assert_eq!(sender.resend(1), [1]);
 }
 
+/// RFC 3522, section 3.
 #[test]
 fn eifel_finds_a_timeout_needless() {
     // RFC 3522: the ACK echoes what was sent before the retransmission.
