@@ -11,9 +11,9 @@ use crate::{
 
 /// The table as text: a line for each combination, in percent of what the link carries.
 ///
-/// Each cell is one transfer of [`SECONDS`] seconds' worth of data, at most [`BYTES_MAX`], over a
-/// link whose queue holds one bandwidth-delay product. All is decided by a seed, so that the table
-/// changes only if the stack or the simulator does.
+/// Each cell is one transfer of 10 seconds' worth of data, at most 4 MB, over a link whose queue
+/// holds one bandwidth-delay product. All is decided by a seed, so that the table changes only if
+/// the stack or the simulator does.
 #[must_use]
 pub fn table() -> String {
     let mut text = String::from(HEAD);
