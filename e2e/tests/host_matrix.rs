@@ -1,5 +1,5 @@
 //! Every case of the host against the kernel: each device, role, packet size, IP version, offload,
-//! option and damage with each other, some 20 minutes. What CI runs of them is in the other files
+//! option and damage with each other, some 10 minutes. What CI runs of them is in the other files
 //! `host_*.rs`.
 //!
 //! `cargo test -p portolan-e2e --test host_matrix -- --ignored --nocapture`
@@ -51,7 +51,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-#[ignore = "takes some 20 minutes"]
+#[ignore = "takes some 10 minutes"]
 fn every_case() {
     let cases = cases();
     let mut failed = Vec::new();
