@@ -56,7 +56,7 @@ use connection::{Connection, Context, Spare};
 use listen::Listeners;
 use ports::Ports;
 use pressure::Starved;
-use replies::Replies;
+use replies::{Replies, Reply};
 use segment::{Segment, flow_of};
 use store::Store;
 use table::Table;
@@ -79,6 +79,8 @@ pub struct Tcp {
     pool: Pool,
     spare: Spare,
     replies: Replies,
+    /// ACKs of connections that later segments of theirs have not changed.
+    owed: Replies,
     /// Who has something to send.
     senders: VecDeque<u32>,
     /// Who has something to tell.
@@ -111,6 +113,7 @@ impl Tcp {
             pool: Pool::new(config.blocks_max),
             spare: Spare::default(),
             replies: Replies::new(keys),
+            owed: Replies::new(keys),
             senders: VecDeque::new(),
             tellers: VecDeque::new(),
             starved: Starved::new(),
@@ -178,6 +181,11 @@ impl Tcp {
     /// event, verb or timeout. The buffer takes any segment if it has room for the path's largest
     /// packet, or for as much as the device splits.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Outgoing> {
+        // Before the ACKs that are newer.
+        if let Some(outgoing) = self.owed.poll_transmit(buffer, &self.config) {
+            self.counters.segments_sent += 1;
+            return Some(outgoing);
+        }
         // By turns, so that a flood of SYNs does not silence connections, nor they the answers.
         if self.replies.has_turn() {
             self.transmit_reply(buffer).or_else(|| self.transmit_connection(now, buffer))
@@ -274,9 +282,23 @@ impl Tcp {
         }
         let generation = self.connections.generation(index).unwrap_or_default();
         let id = ConnectionId { index, generation };
+        self.acknowledge_apart(index, now);
         let (mut context, connections) = self.context(now);
         if let Some(connection) = connections.get_mut(index) {
             connection.handle_segment(segment, &mut context, &mut |data| deliver(id, data));
+        }
+    }
+
+    /// Queues the ACK that an earlier segment is to have for itself, before the next one changes what
+    /// it says.
+    fn acknowledge_apart(&mut self, index: u32, now: Instant) {
+        let (mut context, connections) = self.context(now);
+        let Some(connection) = connections.get_mut(index) else { return };
+        let flow = connection.flow;
+        if let Some(repr) = connection.owed_acknowledgment(&mut context)
+            && !self.owed.push(Reply { flow, repr })
+        {
+            self.counters.replies_dropped += 1;
         }
     }
 

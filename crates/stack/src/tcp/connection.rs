@@ -155,6 +155,8 @@ pub(super) struct Agreed {
 pub(super) struct Due {
     pub syn: bool,
     pub ack: bool,
+    /// One for the last segment alone: the next one has its own.
+    pub ack_each: bool,
     /// One octet into a closed window.
     pub window_probe: bool,
     /// The last segment again, or a new one beyond the congestion window (RFC 8985, section 7).

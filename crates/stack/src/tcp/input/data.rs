@@ -105,7 +105,7 @@ impl Connection {
 
     fn keep_out_of_order(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         // RFC 5681, section 4.2: at once, so that the sender learns about the gap.
-        self.due.ack = true;
+        (self.due.ack, self.due.ack_each) = (true, true);
         // A single byte can take a whole block, for as long as the peer likes: the others are for
         // data in order, and for what is written.
         if context.pool.is_half_used() {
@@ -154,7 +154,7 @@ impl Connection {
             return;
         }
         context.counters.duplicates += 1;
-        self.due.ack = true;
+        (self.due.ack, self.due.ack_each) = (true, true);
         if self.agreed.sack {
             let spare = &mut *context.spare;
             let reassembly = self.receiver.reassembly.get_or_insert_with(|| spare.reassembly());

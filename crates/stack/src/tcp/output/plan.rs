@@ -57,7 +57,7 @@ impl Connection {
         self.due.ack.then(|| self.acknowledgment())
     }
 
-    fn acknowledgment(&self) -> Plan {
+    pub(super) fn acknowledgment(&self) -> Plan {
         Plan {
             sequence: self.sender.nxt,
             len: 0,

@@ -32,16 +32,7 @@ impl Connection {
         // RFC 3168, sections 6.1.5 and 6.1.6: neither what is sent again, nor pure ACKs, nor probes
         // of a closed window are marked.
         let is_new_data = plan.len > 0 && !plan.is_again && self.sender.window > 0;
-        let repr = Repr {
-            source_port: self.flow.local_port,
-            destination_port: self.flow.remote_port,
-            sequence: plan.sequence,
-            acknowledgment: self.receiver.next,
-            flags: self.flags(&plan, is_new_data),
-            window: self.receiver.offer(context),
-            urgent_pointer: self.urgent_pointer(&plan),
-            options,
-        };
+        let repr = self.header(&plan, is_new_data, options, context);
         let header_len = repr.header_len();
         let len = header_len + plan.len as usize;
         let buffer = buffer.get_mut(..len)?;
@@ -64,6 +55,41 @@ impl Connection {
             header_len,
             segment_payload: (plan.len > segment).then(|| u16::try_from(segment).ok()).flatten(),
         })
+    }
+
+    /// The ACK for the last segment, if each such segment is to have one of its own: RFC 5681,
+    /// section 4.2, and RFC 2883, section 4. It would be one for all that arrive together otherwise,
+    /// and the sender would not learn of most gaps and duplicates.
+    pub(in crate::tcp) fn owed_acknowledgment(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Option<Repr> {
+        if !self.due.ack_each {
+            return None;
+        }
+        let options = self.options(context.now);
+        let repr = self.header(&self.acknowledgment(), false, options, context);
+        self.note_acknowledged(context);
+        Some(repr)
+    }
+
+    fn header(
+        &mut self,
+        plan: &Plan,
+        is_new_data: bool,
+        options: Options,
+        context: &Context<'_>,
+    ) -> Repr {
+        Repr {
+            source_port: self.flow.local_port,
+            destination_port: self.flow.remote_port,
+            sequence: plan.sequence,
+            acknowledgment: self.receiver.next,
+            flags: self.flags(plan, is_new_data),
+            window: self.receiver.offer(context),
+            urgent_pointer: self.urgent_pointer(plan),
+            options,
+        }
     }
 
     fn flags(&mut self, plan: &Plan, is_new_data: bool) -> Flags {
@@ -188,6 +214,7 @@ impl Connection {
     /// An ACK has left, with data or without.
     pub(super) fn note_acknowledged(&mut self, context: &mut Context<'_>) {
         self.due.ack = false;
+        self.due.ack_each = false;
         self.receiver.unacknowledged = 0;
         self.receiver.last_ack = self.receiver.next;
         self.timers.acknowledged();

@@ -117,3 +117,18 @@ fn who_does_not_ask_gets_no_report() {
     hand.give(given(SYN, 0, 0).sack_permitted());
     assert!(!hand.left()[0].options.sack_permitted);
 }
+
+/// RFC 5681, section 4.2; RFC 2883, section 4: segments that arrive together have an ACK each where
+/// they are out of order or duplicates, with what each has changed.
+#[test]
+fn segments_out_of_order_that_arrive_together_have_an_answer_each() {
+    let config = Config { sack: true, ..plain() };
+    let mut hand = Hand::listening(config).accepting(given(SYN, 0, 0).sack_permitted());
+    hand.give(given(ACK, 11, 1).data(b"later"));
+    hand.give(given(ACK, 21, 1).data(b"later"));
+    hand.give(given(ACK, 21, 1).data(b"later"));
+    let mut left: Vec<usize> =
+        hand.left().iter().map(|left| left.options.sack.as_slice().len()).collect();
+    left.sort_unstable();
+    assert_eq!(left, [1, 2, 3]);
+}
