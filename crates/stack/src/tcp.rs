@@ -289,8 +289,8 @@ impl Tcp {
         }
     }
 
-    /// Queues the ACK that an earlier segment is to have for itself, before the next one changes what
-    /// it says.
+    /// Queues the ACK that an earlier segment is to have for itself, before the next one changes
+    /// what it says.
     fn acknowledge_apart(&mut self, index: u32, now: Instant) {
         let (mut context, connections) = self.context(now);
         let Some(connection) = connections.get_mut(index) else { return };

@@ -58,8 +58,8 @@ impl Connection {
     }
 
     /// The ACK for the last segment, if each such segment is to have one of its own: RFC 5681,
-    /// section 4.2, and RFC 2883, section 4. It would be one for all that arrive together otherwise,
-    /// and the sender would not learn of most gaps and duplicates.
+    /// section 4.2, and RFC 2883, section 4. It would be one for all that arrive together
+    /// otherwise, and the sender would not learn of most gaps and duplicates.
     pub(in crate::tcp) fn owed_acknowledgment(
         &mut self,
         context: &mut Context<'_>,
