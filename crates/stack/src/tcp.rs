@@ -7,7 +7,7 @@
 use alloc::collections::VecDeque;
 use core::fmt;
 
-use portolan_wire::tcp::Packet;
+use portolan_wire::{Check, tcp::Packet};
 
 pub mod congestion;
 pub mod cookie;
@@ -137,8 +137,9 @@ impl Tcp {
             self.counters.malformed += 1;
             return;
         };
-        let is_known_good = arrived.checksum == Checksum::Verified;
-        if !is_known_good && !packet.is_intact(arrived.source, arrived.destination) {
+        // A partial checksum is the device's to vouch for: it does not show damage.
+        let is_right = || packet.check(arrived.source, arrived.destination) == Check::Right;
+        if arrived.checksum != Checksum::Verified && !is_right() {
             self.counters.checksum_wrong += 1;
             return;
         }

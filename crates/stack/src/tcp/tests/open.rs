@@ -69,3 +69,16 @@ fn four_segments_close_a_connection() {
         assert_eq!((end.connections(), end.time_waits(), end.timers()), (0, 0, 0));
     }
 }
+
+/// RFC 9293, MUST-2 and MUST-3: what a device has left for another one to complete shows no damage,
+/// and is taken only if the device says so.
+#[test]
+fn a_partial_checksum_needs_a_device_that_vouches_for_it() {
+    let offloaded = Config { checksum_offload: true, ..Config::default() };
+    let mut pair = Pair::with(offloaded, Config::default());
+    pair.ends[1].listen(None, PORT, 8).unwrap();
+    pair.connect();
+    pair.run(Duration::from_millis(100));
+    assert_eq!(pair.ends[1].counters().checksum_wrong, 1);
+    assert_eq!(pair.ends[1].connections(), 0);
+}
