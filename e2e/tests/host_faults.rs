@@ -9,9 +9,6 @@ use portolan_e2e::{
 
 const ALL: &str = "loss=2%,reorder=3%,duplicate=1%,corrupt=0.1%,seed=7";
 
-/// With offloads the kernel leaves checksums open: what is damaged then, nobody can tell.
-const ALL_WITH_OFFLOADS: &str = "loss=2%,reorder=3%,duplicate=1%,transmit.corrupt=0.1%,seed=8";
-
 /// Both roles, on a device each.
 fn check(faults: &'static str, case: &Case) {
     for (opener, wire) in [(Opener::Kernel, Wire::Tap), (Opener::Host, Wire::Veth)] {
@@ -43,11 +40,13 @@ fn duplicates() {
 #[test]
 fn damage() {
     check("corrupt=1%,seed=5", &Case { offload: Offload::Off, ..Case::default() });
+    // What the kernel hands over has partial checksums then, which show no damage by themselves.
+    check("receive.corrupt=1%,seed=6", &Case { offload: Offload::On, ..Case::default() });
 }
 
 #[test]
 fn all_at_once() {
-    check(ALL_WITH_OFFLOADS, &Case { bytes: 2 << 20, ..Case::default() });
+    check(ALL, &Case { bytes: 2 << 20, ..Case::default() });
     check(ALL, &Case { bytes: 2 << 20, v6: true, offload: Offload::Off, ..Case::default() });
 }
 

@@ -21,7 +21,7 @@ const SETTINGS: [&[(&str, &str)]; 7] = [
     &[("tcp_sack", "0"), ("tcp_timestamps", "0"), ("tcp_window_scaling", "0"), ("tcp_ecn", "0")],
 ];
 
-const FAULTS: [&str; 2] = ["", "loss=2%,reorder=3%,duplicate=1%,transmit.corrupt=0.1%,seed=1"];
+const FAULTS: [&str; 2] = ["", "loss=2%,reorder=3%,duplicate=1%,corrupt=0.1%,seed=1"];
 
 const LINKS: [(u16, bool); 5] =
     [(576, false), (1_280, true), (1_500, false), (1_500, true), (9_000, false)];
