@@ -123,7 +123,7 @@ impl Tcp {
                 return self.handle_cookie(flow, listener, segment, arrived, now);
             }
             if segment.has(Flags::SYN) {
-                return self.handle_syn(flow, listener, segment, arrived, now);
+                self.handle_syn(flow, listener, segment, arrived, now);
             }
             // Section 3.10.7.2, fourth: anything else is dropped.
             return None;
@@ -140,14 +140,14 @@ impl Tcp {
         segment: &Segment<'_>,
         arrived: &Arrived<'_>,
         now: Instant,
-    ) -> Option<u32> {
+    ) {
         // Nobody opens and closes with one segment; Linux drops it as well.
         if segment.has(Flags::FIN) {
-            return None;
+            return;
         }
         let is_full = self.connections.len() >= self.config.connections_max;
         let uses_cookies = self.config.syn_cookies;
-        let listener = self.listeners.get_mut(id).ok()?;
+        let Ok(listener) = self.listeners.get_mut(id) else { return };
         if is_full || !listener.has_room() {
             if uses_cookies {
                 listener.overflowed_at = Some(now);
@@ -157,7 +157,7 @@ impl Tcp {
             } else {
                 self.counters.backlog_full += 1;
             }
-            return None;
+            return;
         }
         listener.half_open += 1;
         let beginning = self.beginning(flow, (arrived.path_mtu)(flow.remote), now);
@@ -165,7 +165,6 @@ impl Tcp {
         let index = self.insert(connection).index;
         // The SYN is taken in: looked at once more, it would be one out of the window.
         self.settle(index, now);
-        None
     }
 
     /// The numbers with which a connection of this flow begins.
