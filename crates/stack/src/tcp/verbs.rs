@@ -7,7 +7,7 @@ use core::{
 
 use super::{
     ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp, Trouble,
-    connection::Connection, settle::flow_at,
+    connection::Connection, settle::Numbered,
 };
 use crate::{Instant, buffer::BLOCK_BYTES};
 
@@ -123,10 +123,8 @@ impl Tcp {
             local_port: port,
             remote_port: remote.port(),
         };
-        let is_free = |port| {
-            let of = |index| *flow_at(connections, time_waits, index);
-            table.find(&flow_from(port), of).is_none()
-        };
+        let entries = Numbered { connections, time_waits };
+        let is_free = |port| table.find(&flow_from(port), &entries).is_none();
         let port = ports.pick(local, remote.ip(), remote.port(), is_free);
         let port = port.ok_or(Error::NoFreePort(remote))?;
         Ok(self.open(flow_from(port), mtu, now))
