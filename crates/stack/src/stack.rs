@@ -69,9 +69,6 @@ pub struct Stack {
     router_solicitations: Option<(u8, Instant)>,
     /// A conflict that the program was not told yet.
     conflict: Option<IpAddr>,
-    /// The version of the last TCP segment that left: the next one is likely to have the same, and
-    /// is written where it belongs then.
-    sends_v6: bool,
     discovers_routers: bool,
     /// Whether the last frame was none of TCP.
     message_left: bool,
@@ -119,7 +116,6 @@ impl Stack {
             tcp: Tcp::new(tcp, &keys, now),
             router_solicitations: asks.then_some((ROUTER_SOLICITATIONS, now)),
             conflict: None,
-            sends_v6: false,
             discovers_routers: config.discover_routers,
             message_left: false,
             is_interrupted: false,
