@@ -134,3 +134,36 @@ fn a_link_that_is_down_is_counted_and_ends_nothing() {
     assert!(!host.has_ended());
     host.stop().unwrap();
 }
+
+/// Panics at the first datagram.
+struct Fragile;
+
+impl Program for Fragile {
+    fn begin(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+        context.bind(None, 9).map(drop)
+    }
+
+    fn event(&mut self, _context: &mut Context<'_>, event: Event) {
+        assert!(!matches!(event, Event::Udp(_)), "a datagram");
+    }
+
+    fn end(&mut self, _context: &mut Context<'_>, _how: Ending) {}
+}
+
+#[test]
+fn a_program_that_panics_takes_the_other_threads_along() {
+    let (near, far) = mem::pair(&mem::Options::default());
+    let (second, _nobody) = mem::pair(&mem::Options::default());
+    let mut host = Host::start(&config(SERVER), vec![(near, Fragile), (second, Fragile)]).unwrap();
+    let client = Endpoint::start(&config(CLIENT), vec![far]).unwrap();
+    // Which of the two gets it is not said: until one does.
+    let begun = Instant::now();
+    while !host.has_ended() {
+        assert!(begun.elapsed() < PATIENCE);
+        let from = client.bind(None, 0).unwrap();
+        from.send_to(b"x", at(9)).unwrap();
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(host.connections().is_empty(), "nobody answers any more, and nobody waits for that");
+    assert!(matches!(host.stop(), Err(Error::Panicked)));
+}

@@ -13,6 +13,7 @@ use crate::{
         address::{self, Addresses},
         carrier::Carrier,
         fragment::Identifications,
+        joined::Joined,
         path_mtu::PathMtus,
         reassembly::Reassembly,
         route::Routes,
@@ -62,6 +63,9 @@ pub struct Stack {
     path_mtus: PathMtus,
     identifications: Identifications,
     reassembly: Reassembly,
+    /// A datagram that another stack of this host may own.
+    joined: Option<Joined>,
+    shares_flows: bool,
     limiter: Limiter,
     udp: Udp,
     tcp: Tcp,
@@ -106,6 +110,8 @@ impl Stack {
             path_mtus: PathMtus::new(config.mtu, limits.path_mtus, key(PATH_MTUS)),
             identifications: Identifications::new(key(FRAGMENTS)),
             reassembly: Reassembly::new(limits.reassembly_bytes),
+            joined: None,
+            shares_flows: config.shares_flows,
             limiter: Limiter::new(key(ICMP), Random::new(&keys, ICMP_JITTER)),
             udp: Udp::new(
                 limits.udp_bindings,

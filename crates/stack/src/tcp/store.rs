@@ -26,6 +26,11 @@ impl<T> Store<T> {
         self.len
     }
 
+    /// The numbers that there are, taken or not, are below this one.
+    pub fn numbers(&self) -> usize {
+        self.chunks.len() * CHUNK
+    }
+
     /// Puts a value in, and tells its number and generation.
     pub fn insert(&mut self, value: T) -> (u32, u32) {
         if self.free.is_empty() {
