@@ -101,6 +101,7 @@ impl Connection {
                 ts_recent: 0,
                 ts_recent_ms: 0,
                 heard_at: now,
+                is_holder: false,
                 reassembly: None,
                 stream: Lent::default(),
             },

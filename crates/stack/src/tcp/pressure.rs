@@ -54,7 +54,7 @@ impl Tcp {
     /// The connection has begun to hold early data.
     pub(super) fn remember_holder(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(id.index) else { return };
-        connection.owner.is_holder = true;
+        connection.receiver.is_holder = true;
         self.holders.push_back(id);
         // Twice as many are looked at as come: those who hold no more are never more than those who
         // do, and a few.
@@ -91,8 +91,8 @@ impl Tcp {
         let Some(connection) = self.connections.get_mut(id.index).filter(|_| is_same) else {
             return false;
         };
-        connection.owner.is_holder = connection.receiver.holds_early_data();
-        connection.owner.is_holder
+        connection.receiver.is_holder = connection.receiver.holds_early_data();
+        connection.receiver.is_holder
     }
 
     fn discard_if_silent(&mut self, index: u32, now: Instant) {
