@@ -229,6 +229,6 @@ fn gives_memory_back_by_itself() {
     for index in 0..10 {
         assert_eq!(table.find(&flow(index), &flows), Some(index));
     }
-    let twice = vec![flow(3); 2];
+    let twice = [flow(3); 2];
     assert!(!table.insert(&twice[1], 11, &mut flows));
 }
