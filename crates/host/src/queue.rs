@@ -53,6 +53,8 @@ struct Tally {
     handed_over: u64,
     refused: u64,
     link_down: u64,
+    /// The link was down when it was used last.
+    is_down: bool,
 }
 
 /// What is known after a turn.
@@ -137,6 +139,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
             turn.is_busy = true;
         }
         self.transmit(now, &mut turn)?;
+        self.tally.is_down &= turn.is_down;
         if turn.has_worked {
             self.worked_at = now;
             self.publish_at.get_or_insert(now + PUBLISH);
@@ -230,7 +233,8 @@ impl<N: Nic, P: Program> Queue<N, P> {
                 turn.is_busy = true;
             }
             nic::Error::LinkDown { .. } => {
-                self.tally.link_down += 1;
+                self.tally.link_down += u64::from(!self.tally.is_down);
+                self.tally.is_down = true;
                 turn.is_down = true;
             }
             error => return Err(error.into()),

@@ -93,7 +93,7 @@ pub struct Readings {
     pub handed_lost: u64,
     /// Frames that the device refused.
     pub refused: u64,
-    /// How often the link was found down.
+    /// How often the link went down.
     pub link_down: u64,
 }
 

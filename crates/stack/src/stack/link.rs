@@ -169,12 +169,15 @@ impl Stack {
                 return Err(Dropped::NdpConflict);
             }
             NdpSaid::Solicitation { neighbor, answer_to, target } => {
-                if let Some((address, hardware)) = neighbor
-                    && self.is_neighbor(address.into())
-                {
-                    self.learn(address.into(), hardware, Evidence::Request, now);
+                // Who has an address of another network on this link is answered where he is.
+                let mut stranger = None;
+                if let Some((address, hardware)) = neighbor {
+                    match self.is_neighbor(address.into()) {
+                        true => self.learn(address.into(), hardware, Evidence::Request, now),
+                        false => stranger = Some(hardware),
+                    }
                 }
-                self.send_advertisement(target, answer_to);
+                self.send_advertisement(target, answer_to, stranger);
             }
             NdpSaid::Advertisement { said, hardware, evidence } => {
                 let address = IpAddr::V6(said.target);

@@ -134,6 +134,20 @@ fn who_mends_losses_is_left_in_peace() {
     assert!(host.counters().early_discarded > 0, "the others are given up");
 }
 
+/// Who has filled the memory alone keeps what he has sent: dropping it would make no room for
+/// anybody but himself.
+#[test]
+fn nobody_makes_room_for_himself() {
+    let mut host = Host::with(small(32), 64);
+    let (peer, _) = host.open(0, all_options());
+    host.hear(peer.address.ip(), peer.ack(), &[]);
+    scatter(&mut host, &peer, 15);
+    assert!(host.tcp.blocks_in_use() > 32 * 3 / 8);
+    host.after(Duration::from_secs(10));
+    scatter(&mut host, &peer, 15);
+    assert_eq!((host.counters().early_discarded, host.tcp.blocks_in_use()), (0, 15));
+}
+
 /// CVE-2018-5390: tiny segments out of order, from the last to the first and everywhere.
 #[test]
 fn cve_2018_5390_tiny_segments() {
