@@ -229,10 +229,5 @@ fn gives_memory_back_by_itself() {
     for index in 0..10 {
         assert_eq!(table.find(&flow(index), &flows), Some(index));
     }
-<<<<<<< HEAD
     assert!(!table.insert(&flow(3), 11, &mut flows));
-=======
-    let twice = [flow(3); 2];
-    assert!(!table.insert(&twice[1], 11, &mut flows));
->>>>>>> main
 }
