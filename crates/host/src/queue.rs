@@ -11,12 +11,15 @@ use crate::{
     frame,
     intake::Intake,
     program::{Context, Ending, Next, Program},
-    shared::{Handed, Shared},
+    shared::{Handed, Question, Shared},
     wait::wait,
 };
 
 /// After so many events, frames have their turn.
 const EVENTS_MAX: usize = 4_096;
+
+/// So many connections are looked at between frames, for who asks how they stand.
+const LOOK_MAX: usize = 1_024;
 
 /// Counters are shown to other threads so often.
 const PUBLISH: Duration = Duration::from_millis(20);
@@ -50,6 +53,8 @@ struct Tally {
     handed_over: u64,
     refused: u64,
     link_down: u64,
+    /// The link was down when it was used last.
+    is_down: bool,
 }
 
 /// What is known after a turn.
@@ -96,8 +101,6 @@ impl<N: Nic, P: Program> Queue<N, P> {
     pub(crate) fn run(mut self) -> Result<(), Error> {
         let done = self.work();
         self.publish();
-        // Whoever fails takes the others along.
-        self.shared.end();
         done
     }
 
@@ -136,6 +139,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
             turn.is_busy = true;
         }
         self.transmit(now, &mut turn)?;
+        self.tally.is_down &= turn.is_down;
         if turn.has_worked {
             self.worked_at = now;
             self.publish_at.get_or_insert(now + PUBLISH);
@@ -171,7 +175,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
             self.end(Ending::Orderly, now);
         }
         let own = &self.shared.queues[self.nth];
-        own.take_handed(&mut self.handed, &mut self.done);
+        let questions = own.take_handed(&mut self.handed, &mut self.done);
         let Self { stack, program, shared, tally, nth, handed, done, .. } = self;
         let handed_over = &mut tally.handed_over;
         let mut intake = Intake { nth: *nth, stack, program, shared, handed_over, now };
@@ -183,6 +187,11 @@ impl<N: Nic, P: Program> Queue<N, P> {
                 }
                 Handed::Joined(joined) => intake.take_joined(&joined),
             }
+        }
+        for Question { first, answer } in questions {
+            let (infos, next) = stack.tcp().infos(first, LOOK_MAX);
+            // Who asked waits for it.
+            let _ = answer.send((infos.collect(), next));
         }
     }
 
@@ -230,7 +239,8 @@ impl<N: Nic, P: Program> Queue<N, P> {
                 turn.is_busy = true;
             }
             nic::Error::LinkDown { .. } => {
-                self.tally.link_down += 1;
+                self.tally.link_down += u64::from(!self.tally.is_down);
+                self.tally.is_down = true;
                 turn.is_down = true;
             }
             error => return Err(error.into()),
@@ -296,5 +306,13 @@ impl<N: Nic, P: Program> Queue<N, P> {
             readings.refused = tally.refused;
             readings.link_down = tally.link_down;
         });
+    }
+}
+
+impl<N, P> Drop for Queue<N, P> {
+    /// Also where the thread fails, or its program panics: it takes the others along.
+    fn drop(&mut self) {
+        self.shared.queues[self.nth].close();
+        self.shared.end();
     }
 }

@@ -7,6 +7,7 @@ use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{self, SyncSender},
     },
     time::Duration,
 };
@@ -46,7 +47,20 @@ struct Inbox {
     /// How many of them are datagrams.
     joined: usize,
     spare: Vec<Vec<u8>>,
+    questions: Vec<Question>,
+    /// The thread has ended: nobody answers any more.
+    is_closed: bool,
 }
+
+/// How connections stand, from this number on.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) first: usize,
+    pub(crate) answer: SyncSender<Part>,
+}
+
+/// Some of the connections, and the number that comes next.
+pub(crate) type Part = (Vec<tcp::Info>, Option<usize>);
 
 /// What belongs to another thread.
 #[derive(Debug)]
@@ -79,7 +93,7 @@ pub struct Readings {
     pub handed_lost: u64,
     /// Frames that the device refused.
     pub refused: u64,
-    /// How often the link was found down.
+    /// How often the link went down.
     pub link_down: u64,
 }
 
@@ -137,8 +151,32 @@ impl PerQueue {
         self.waker.wake();
     }
 
-    /// Exchanges what waits for what was dealt with.
-    pub(crate) fn take_handed(&self, frames: &mut VecDeque<Handed>, done: &mut Vec<Vec<u8>>) {
+    /// Asks the queue's thread, and waits for its answer; none if it has ended.
+    pub(crate) fn ask(&self, first: usize) -> Option<Part> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let mut inbox = lock(&self.inbox);
+        if inbox.is_closed {
+            return None;
+        }
+        inbox.questions.push(Question { first, answer });
+        drop(inbox);
+        self.waker.wake();
+        answered.recv().ok()
+    }
+
+    /// Nobody asks any more, and who did gets no answer.
+    pub(crate) fn close(&self) {
+        let mut inbox = lock(&self.inbox);
+        inbox.is_closed = true;
+        inbox.questions.clear();
+    }
+
+    /// Exchanges what waits for what was dealt with; what others ask.
+    pub(crate) fn take_handed(
+        &self,
+        frames: &mut VecDeque<Handed>,
+        done: &mut Vec<Vec<u8>>,
+    ) -> Vec<Question> {
         let mut inbox = lock(&self.inbox);
         std::mem::swap(&mut inbox.frames, frames);
         inbox.joined = 0;
@@ -148,6 +186,7 @@ impl PerQueue {
                 inbox.spare.push(bytes);
             }
         }
+        std::mem::take(&mut inbox.questions)
     }
 
     pub(crate) fn publish(&self, change: impl FnOnce(&mut Readings)) {

@@ -144,6 +144,9 @@ pub enum ConfigError {
     /// The hardware address is that of a group.
     #[error("{0} is the hardware address of a group: the lowest bit of its first byte must be 0")]
     Group(ethernet::Address),
+    /// The hardware address is none.
+    #[error("00:00:00:00:00:00 is no hardware address: give one such as 02:00:00:00:00:01")]
+    NoHardware,
     /// The MTU is too small.
     #[error("an MTU of {found} bytes is too small: it must be {least} or more")]
     Mtu {
@@ -162,6 +165,20 @@ pub enum ConfigError {
         gateway: IpAddr,
         /// The network.
         network: Cidr,
+    },
+    /// A gateway is the host itself.
+    #[error("gateway {0} is an address of this host itself: give the router's")]
+    OwnGateway(IpAddr),
+    /// Two gateways lead to the same network.
+    #[error("two gateways lead to {0}: give one of them")]
+    GatewayTwice(Cidr),
+    /// TCP cannot work so.
+    #[error("{setting} of TCP is wrong: {wanted}")]
+    Tcp {
+        /// The field of [`tcp::Config`].
+        setting: &'static str,
+        /// What it has to be.
+        wanted: &'static str,
     },
 }
 
@@ -193,6 +210,9 @@ impl Config {
         if mac.is_multicast() {
             return Err(ConfigError::Group(mac));
         }
+        if self.mac == [0; 6] {
+            return Err(ConfigError::NoHardware);
+        }
         let is_local = |cidr: &Cidr| is_v6(cidr) && is_link_scope(cidr.address());
         if self.addresses.iter().any(is_v6) && !self.addresses.iter().any(is_local) {
             self.addresses.extend(Cidr::new(link_local(mac).into(), 64));
@@ -203,6 +223,8 @@ impl Config {
         }
         self.check_addresses()?;
         self.check_routes()?;
+        let wrong = |(setting, wanted)| ConfigError::Tcp { setting, wanted };
+        self.tcp.check().map_err(wrong)?;
         Ok(self)
     }
 
@@ -231,12 +253,18 @@ impl Config {
 
     fn check_routes(&self) -> Result<(), ConfigError> {
         check_count("routes", self.routes.len(), ROUTES_MAX)?;
-        for Route { network, gateway } in &self.routes {
+        for (at, Route { network, gateway }) in self.routes.iter().enumerate() {
             if network.address().is_ipv4() != gateway.is_ipv4() {
                 return Err(ConfigError::Versions { gateway: *gateway, network: *network });
             }
             if !self.addresses.iter().any(|own| own.contains(*gateway)) {
                 return Err(ConfigError::Gateway(*gateway));
+            }
+            if self.addresses.iter().any(|own| own.address() == *gateway) {
+                return Err(ConfigError::OwnGateway(*gateway));
+            }
+            if self.routes.iter().skip(at + 1).any(|other| other.network == *network) {
+                return Err(ConfigError::GatewayTwice(*network));
             }
         }
         Ok(())

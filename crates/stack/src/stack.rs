@@ -76,9 +76,6 @@ pub struct Stack {
     conflict: Option<Conflict>,
     /// Whether it is this stack that announces the host's addresses.
     speaks: bool,
-    /// The version of the last TCP segment that left: the next one is likely to have the same, and
-    /// is written where it belongs then.
-    sends_v6: bool,
     discovers_routers: bool,
     /// Whether the last frame was none of TCP.
     message_left: bool,
@@ -132,7 +129,6 @@ impl Stack {
             router_solicitations: asks.then_some((ROUTER_SOLICITATIONS, now)),
             conflict: None,
             speaks: config.speaks,
-            sends_v6: false,
             discovers_routers: config.discover_routers,
             message_left: false,
             is_interrupted: false,
