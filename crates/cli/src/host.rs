@@ -58,7 +58,9 @@ impl HostArgs {
         (config.mac, config.mtu) = (self.mac, self.mtu);
         config.tcp.congestion = self.congestion.into();
         config.busy_poll = self.busy_poll;
-        config.detect_duplicates = self.detect_duplicates;
+        if self.detect_duplicates {
+            config.duplicates = stack::DuplicateDetection::Full;
+        }
         Ok(config)
     }
 

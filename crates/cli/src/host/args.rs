@@ -75,7 +75,8 @@ pub struct HostArgs {
     #[arg(long, value_enum, default_value = "cubic")]
     pub congestion: Congestion,
 
-    /// Use addresses only when no other host has answered for them, which takes 5 seconds.
+    /// Use addresses only when no other host has answered for them, which takes 5 seconds. Without
+    /// it they are used at once, and the host ends if another one answers within a second.
     #[arg(long)]
     pub detect_duplicates: bool,
 

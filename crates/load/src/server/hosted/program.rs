@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use portolan_host::{
     Config, Context, Ending, Error, Next, Program,
     stack::{
-        Event, Instant, UdpId,
+        DuplicateDetection, Event, Instant, UdpId,
         tcp::{self, ConnectionId, ListenerId, Ready},
     },
 };
@@ -71,7 +71,7 @@ impl Serving {
         tally: Arc<Tally>,
     ) -> Self {
         Self {
-            is_detecting: config.detect_duplicates,
+            is_detecting: config.duplicates == DuplicateDetection::Full,
             transports: options.transports,
             timeout: u32::try_from(options.timeout.as_secs()).unwrap_or(u32::MAX),
             tally,
