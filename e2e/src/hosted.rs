@@ -103,10 +103,12 @@ impl Hosted {
         let count = |name: &str| left.tcp(name);
         let told = format!("{}\n{}\n{:?}", left.summary, left.kernel.trouble(), left.seen);
         assert_eq!(left.seen.resets, resets, "RST: {told}");
-        if count("timeouts") + count("tail_probes") + left.kernel.get("TcpExt.DelayedACKLost") == 0 {
+        if count("timeouts") + count("tail_probes") + left.kernel.get("TcpExt.DelayedACKLost") == 0
+        {
             assert_eq!(count("segments_retransmitted"), 0, "{told}");
         }
-        let timers = ["TcpExt.TCPTimeouts", "TcpExt.TCPLossProbes"].map(|name| left.kernel.get(name));
+        let timers =
+            ["TcpExt.TCPTimeouts", "TcpExt.TCPLossProbes"].map(|name| left.kernel.get(name));
         if timers.iter().sum::<u64>() + count("duplicates") == 0 {
             assert_eq!(left.kernel.get("Tcp.RetransSegs"), 0, "{told}");
         }
