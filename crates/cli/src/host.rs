@@ -71,6 +71,11 @@ impl HostArgs {
 
     /// The kernel's end has to be one that the host can reach, and another one.
     fn check_peers(&self) -> anyhow::Result<()> {
+        if let device::Nic::Packet(name) = &self.nic
+            && !self.peer_address.is_empty()
+        {
+            bail!("--peer-address is for a TAP: the other end of {name} is elsewhere");
+        }
         for peer in &self.peer_address {
             let ip = peer.address();
             if self.address.iter().any(|own| own.address() == ip) {

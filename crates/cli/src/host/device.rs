@@ -107,9 +107,6 @@ impl Device {
                 (boxed(taps), Told::new("tap", interface, is_made))
             }
             Nic::Packet(name) => {
-                if !args.peer_address.is_empty() {
-                    bail!("--peer-address is for a TAP: the other end of {name} is elsewhere");
-                }
                 let sockets = Packet::open(name, count, &packet::Options::default())?;
                 (boxed(sockets), Told::new("packet", name.clone(), false))
             }
