@@ -116,7 +116,7 @@ impl<'a> Run<'a> {
     }
 
     fn begin(&self) -> anyhow::Result<()> {
-        anstream::eprintln!("{}", text::ready(self.args, &self.device, self.server.host()));
+        tell!("{}", text::ready(self.args, &self.device, self.server.host()));
         if self.args.json {
             let host = self.server.host();
             let addresses = self.server.addresses();
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
         match self.args.json {
             true => print(&record::interval(&served, &since)),
             false => {
-                anstream::eprintln!("{}", text::interval(&served, &since));
+                tell!("{}", text::interval(&served, &since));
                 Ok(())
             }
         }
@@ -175,7 +175,7 @@ impl<'a> Run<'a> {
         match self.args.json {
             true => infos.iter().try_for_each(|info| print(&connections::record(info))),
             false => {
-                anstream::eprintln!("{}", connections::table(&infos));
+                tell!("{}", connections::table(&infos));
                 Ok(())
             }
         }

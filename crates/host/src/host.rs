@@ -1,6 +1,7 @@
 //! A host that runs.
 
 use std::{
+    ops::RangeInclusive,
     sync::Arc,
     thread::{self, JoinHandle},
     time::Duration,
@@ -108,7 +109,8 @@ impl Host {
         let mut ready = Vec::with_capacity(queues.len());
         for (nth, (nic, program)) in queues.into_iter().enumerate() {
             let ports = shared.steering.ports_of(nth);
-            let stack = make_stack(config, mac, mtu, &nic.offloads(), ports)?;
+            let share = Share { ports, is_only: shared.steering.queues() == 1 };
+            let stack = make_stack(config, mac, mtu, &nic.offloads(), share)?;
             let mut queue = Queue::new(nth, nic, stack, program, Arc::clone(&shared));
             (queue.busy_poll, queue.grace) = (config.busy_poll, config.grace);
             queue.begin()?;
@@ -207,12 +209,20 @@ impl Remote {
     }
 }
 
+/// What one queue's stack is of the host.
+struct Share {
+    /// The ports that its connections are opened from.
+    ports: RangeInclusive<u16>,
+    /// Whether there is no other.
+    is_only: bool,
+}
+
 fn make_stack(
     config: &Config,
     mac: [u8; 6],
     mtu: u16,
     offloads: &Offloads,
-    ports: std::ops::RangeInclusive<u16>,
+    share: Share,
 ) -> Result<Stack, Error> {
     let mut secret_bytes = [0; 32];
     for (to, half) in secret_bytes.chunks_exact_mut(8).zip(secret::<4>()?) {
@@ -225,7 +235,8 @@ fn make_stack(
         offloads: frame::offloads(offloads),
         detect_duplicates: config.detect_duplicates,
         discover_routers: config.discover_routers,
-        tcp: tcp::Config { ports, ..config.tcp.clone() },
+        shares_flows: !share.is_only,
+        tcp: tcp::Config { ports: share.ports, ..config.tcp.clone() },
         limits: config.limits,
         ..stack::Config::new(mac, addresses, secret_bytes)
     };

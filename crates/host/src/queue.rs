@@ -9,9 +9,9 @@ use crate::{
     Error,
     clock::{now, thread_cpu},
     frame,
+    intake::Intake,
     program::{Context, Ending, Next, Program},
     shared::{Handed, Question, Shared},
-    steer::Whose,
     wait::wait,
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct Queue<N, P> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) busy_poll: Duration,
     pub(crate) grace: Duration,
-    /// Frames that other threads handed over, and the buffers of those before.
+    /// What other threads handed over, and the buffers of frames before.
     handed: VecDeque<Handed>,
     done: Vec<Vec<u8>>,
     ending: Option<(Ending, Instant)>,
@@ -152,27 +152,12 @@ impl<N: Nic, P: Program> Queue<N, P> {
 
     fn receive(&mut self, now: Instant, turn: &mut Turn) -> Result<(), Error> {
         let Self { nic, stack, program, shared, tally, nth, .. } = self;
-        let is_alone = shared.steering.queues() == 1;
+        let handed_over = &mut tally.handed_over;
+        let mut intake = Intake { nth: *nth, stack, program, shared, handed_over, now };
         let mut taken = 0;
         let received = nic.receive(&mut |arrival| {
             taken += 1;
-            let checksum = frame::checksum(arrival.checksum);
-            let whose = match is_alone {
-                true => Whose::Queue(*nth),
-                false => shared.steering.of_frame(arrival.bytes),
-            };
-            if whose == Whose::Queue(*nth) || whose == Whose::All {
-                let deliver = &mut |id, bytes: &[u8]| program.data(id, bytes);
-                stack.handle_frame(arrival.bytes, checksum, now, deliver);
-            }
-            let others = match whose {
-                Whose::Queue(other) => other..other + 1,
-                Whose::All => 0..shared.queues.len(),
-            };
-            for other in others.filter(|other| other != nth) {
-                tally.handed_over += 1;
-                shared.queues[other].hand_over(arrival.bytes, checksum);
-            }
+            intake.steer(arrival.bytes, frame::checksum(arrival.checksum));
         });
         turn.has_worked |= taken > 0;
         turn.is_busy |= taken >= BATCH_MAX;
@@ -191,11 +176,17 @@ impl<N: Nic, P: Program> Queue<N, P> {
         }
         let own = &self.shared.queues[self.nth];
         let questions = own.take_handed(&mut self.handed, &mut self.done);
-        let Self { stack, program, handed, done, .. } = self;
-        for Handed { bytes, checksum } in handed.drain(..) {
-            let deliver = &mut |id, bytes: &[u8]| program.data(id, bytes);
-            stack.handle_frame(&bytes, checksum, now, deliver);
-            done.push(bytes);
+        let Self { stack, program, shared, tally, nth, handed, done, .. } = self;
+        let handed_over = &mut tally.handed_over;
+        let mut intake = Intake { nth: *nth, stack, program, shared, handed_over, now };
+        for handed in handed.drain(..) {
+            match handed {
+                Handed::Frame { bytes, checksum } => {
+                    intake.take(&bytes, checksum);
+                    done.push(bytes);
+                }
+                Handed::Joined(joined) => intake.take_joined(&joined),
+            }
         }
         for Question { first, answer } in questions {
             let (infos, next) = stack.tcp().infos(first, LOOK_MAX);

@@ -12,12 +12,15 @@ use std::{
     time::Duration,
 };
 
-use portolan_stack::{Checksum, Counters, tcp};
+use portolan_stack::{Checksum, Counters, Joined, tcp};
 
 use crate::{steer::Steering, waker::Waker};
 
 /// Frames that wait for another thread at most; more are lost, and counted.
 const INBOX_FRAMES_MAX: usize = 1_024;
+
+/// Of these, so many datagrams that were put together: each may have 64 KiB.
+const INBOX_JOINED_MAX: usize = 64;
 
 /// How long spare buffers are at most: longer ones are given back to the system.
 const SPARE_BYTES_MAX: usize = 1 << 16;
@@ -41,6 +44,8 @@ pub(crate) struct PerQueue {
 #[derive(Debug, Default)]
 struct Inbox {
     frames: VecDeque<Handed>,
+    /// How many of them are datagrams.
+    joined: usize,
     spare: Vec<Vec<u8>>,
     questions: Vec<Question>,
     /// The thread has ended: nobody answers any more.
@@ -57,11 +62,13 @@ pub(crate) struct Question {
 /// Some of the connections, and the number that comes next.
 pub(crate) type Part = (Vec<tcp::Info>, Option<usize>);
 
-/// A frame that was copied for another thread.
+/// What belongs to another thread.
 #[derive(Debug)]
-pub(crate) struct Handed {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) checksum: Checksum,
+pub(crate) enum Handed {
+    /// A frame, copied.
+    Frame { bytes: Vec<u8>, checksum: Checksum },
+    /// A datagram that was put together.
+    Joined(Joined),
 }
 
 /// What one queue has counted, some milliseconds ago at most while it has work.
@@ -79,9 +86,10 @@ pub struct Readings {
     pub blocks: usize,
     /// CPU time of the thread.
     pub cpu: Duration,
-    /// Frames that came by this queue of the device, and were handed to another one.
+    /// Frames that came by this queue of the device, and datagrams that it put together, that were
+    /// handed to another one.
     pub handed_over: u64,
-    /// Frames that were to be handed to this queue, and found no room.
+    /// Frames and datagrams that were to be handed to this queue, and found no room.
     pub handed_lost: u64,
     /// Frames that the device refused.
     pub refused: u64,
@@ -125,7 +133,20 @@ impl PerQueue {
         }
         let mut bytes = inbox.spare.pop().unwrap_or_default();
         bytes.extend_from_slice(frame);
-        inbox.frames.push_back(Handed { bytes, checksum });
+        inbox.frames.push_back(Handed::Frame { bytes, checksum });
+        drop(inbox);
+        self.waker.wake();
+    }
+
+    /// Gives a datagram to the queue's thread.
+    pub(crate) fn hand_joined(&self, joined: Joined) {
+        let mut inbox = lock(&self.inbox);
+        if inbox.frames.len() >= INBOX_FRAMES_MAX || inbox.joined >= INBOX_JOINED_MAX {
+            self.inbox_lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        inbox.joined += 1;
+        inbox.frames.push_back(Handed::Joined(joined));
         drop(inbox);
         self.waker.wake();
     }
@@ -158,6 +179,7 @@ impl PerQueue {
     ) -> Vec<Question> {
         let mut inbox = lock(&self.inbox);
         std::mem::swap(&mut inbox.frames, frames);
+        inbox.joined = 0;
         for mut bytes in done.drain(..) {
             if bytes.capacity() <= SPARE_BYTES_MAX {
                 bytes.clear();
@@ -182,3 +204,6 @@ impl PerQueue {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

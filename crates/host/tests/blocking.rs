@@ -1,11 +1,10 @@
 //! Handles that wait, between two hosts on a link in memory.
 
 mod pair;
+mod spread;
 
 use std::{
     io::{self, Read, Write},
-    os::fd::BorrowedFd,
-    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
@@ -14,9 +13,10 @@ use pair::{CLIENT, SERVER, at, config};
 use portolan_host::{
     Error, Host,
     blocking::{Connection, Datagrams, Endpoint, Listener},
-    nic::{self, Arrival, Departure, Mem, Nic, Offloads, mem},
+    nic::mem,
     stack::tcp::{Info, Keepalive, Reason, State},
 };
+use spread::spread;
 
 /// Long enough for any machine; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,36 +27,6 @@ fn endpoints(queues: usize) -> (Endpoint, Endpoint) {
     let (server, client) = mem::pair(&options);
     let server = Endpoint::start(&config(SERVER), spread(server, queues)).unwrap();
     (server, Endpoint::start(&config(CLIENT), vec![client]).unwrap())
-}
-
-/// One of several queues of a device that gives each frame to whoever asks first.
-#[derive(Debug)]
-struct Spread(Arc<Mutex<Mem>>);
-
-fn spread(device: Mem, queues: usize) -> Vec<Spread> {
-    let device = Arc::new(Mutex::new(device));
-    (0..queues).map(|_| Spread(Arc::clone(&device))).collect()
-}
-
-impl Nic for Spread {
-    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, nic::Error> {
-        self.0.lock().unwrap().receive(take)
-    }
-
-    fn transmit(
-        &mut self,
-        fill: &mut dyn FnMut(&mut [u8]) -> Option<Departure>,
-    ) -> Result<usize, nic::Error> {
-        self.0.lock().unwrap().transmit(fill)
-    }
-
-    fn offloads(&self) -> Offloads {
-        self.0.lock().unwrap().offloads()
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
 }
 
 fn bytes(count: usize) -> Vec<u8> {

@@ -38,6 +38,10 @@ pub struct Config {
     pub detect_duplicates: bool,
     /// Whether routers of IPv6 are asked for, and believed: RFC 4861, section 6.3.
     pub discover_routers: bool,
+    /// Whether this is one of several stacks of a host: then a datagram that was put together from
+    /// fragments waits for [`Stack::take_joined`](crate::Stack::take_joined), as its flow may be
+    /// another stack's.
+    pub shares_flows: bool,
     /// TCP.
     pub tcp: tcp::Config,
     /// What is kept at most.
@@ -56,6 +60,7 @@ impl fmt::Debug for Config {
             .field("offloads", &self.offloads)
             .field("detect_duplicates", &self.detect_duplicates)
             .field("discover_routers", &self.discover_routers)
+            .field("shares_flows", &self.shares_flows)
             .field("tcp", &self.tcp)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
@@ -174,6 +179,7 @@ impl Config {
             offloads: Offloads::default(),
             detect_duplicates: false,
             discover_routers: false,
+            shares_flows: false,
             tcp: tcp::Config::default(),
             limits: Limits::default(),
         }

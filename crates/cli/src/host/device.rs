@@ -179,7 +179,7 @@ impl Captured {
     fn tell(&mut self) {
         if let Some(error) = self.capture.take_error() {
             self.has_failed.store(true, Ordering::Relaxed);
-            anstream::eprintln!("portolan: {error}");
+            tell!("portolan: {error}");
         }
     }
 }

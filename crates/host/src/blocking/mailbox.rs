@@ -54,7 +54,9 @@ pub(super) enum Order {
 }
 
 /// What is done with a connection in its stack.
-pub(super) struct Verb(pub(super) Box<dyn FnOnce(&mut Tcp, ConnectionId, Instant) + Send>);
+pub(super) struct Verb(pub(super) Box<Call>);
+
+type Call = dyn FnOnce(&mut Tcp, ConnectionId, Instant) + Send;
 
 impl fmt::Debug for Verb {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,7 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::{
     ConnectionId, Context, Error, Flow, ListenerId, Ready, State, Tcp, connection::Connection,
-    settle::flow_at,
+    settle::Numbered,
 };
 use crate::{Instant, buffer::BLOCK_BYTES};
 
@@ -85,10 +85,8 @@ impl Tcp {
             local_port: port,
             remote_port: remote.port(),
         };
-        let is_free = |port| {
-            let of = |index| *flow_at(connections, time_waits, index);
-            table.find(&flow_from(port), of).is_none()
-        };
+        let entries = Numbered { connections, time_waits };
+        let is_free = |port| table.find(&flow_from(port), &entries).is_none();
         let port = ports.pick(local, remote.ip(), remote.port(), is_free);
         let port = port.ok_or(Error::NoFreePort(remote))?;
         Ok(self.open(flow_from(port), mtu, now))
