@@ -90,12 +90,13 @@ fn transfer(bytes: u64) -> Scenario {
     Scenario {
         links: [1, 2].map(|delay| Settings { delay_us: delay * 5_000, ..Settings::default() }),
         calm_us: 10_000_000,
-        services: vec![Service { host: 1, port: 80, backlog: 128 }],
+        services: vec![Service { host: 1, port: 80, backlog: 128, accept_every_us: 0 }],
         connections: vec![Connection {
             at_us: 0,
             from: 0,
             port: 80,
             simultaneous_us: None,
+            after: None,
             active: script,
             passive: script,
         }],

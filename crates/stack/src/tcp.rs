@@ -31,6 +31,7 @@ mod icmp;
 mod input;
 mod lent;
 mod listen;
+mod numbers;
 mod output;
 mod pressure;
 mod replies;
@@ -49,6 +50,7 @@ pub use error::{Error, Reason, Trouble};
 pub use event::{ConnectionId, Event, ListenerId, Ready};
 pub use flow::Flow;
 pub use icmp::{ErrorKind, IcmpError};
+pub use numbers::Numbers;
 pub use segment::{Arrived, Checksum, Ecn, Outgoing};
 pub use verbs::Info;
 

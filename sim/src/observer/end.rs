@@ -7,10 +7,13 @@ use portolan_wire::{
 };
 
 use super::arrivals::{Arrivals, Syn};
-use crate::frame::Segment;
+use crate::{
+    frame::Segment,
+    host::{Numbers, State},
+};
 
 /// A rule, and how it was broken.
-type Broken = (&'static str, String);
+pub(super) type Broken = (&'static str, String);
 
 /// One end of a connection.
 #[derive(Debug, Default)]
@@ -45,7 +48,9 @@ impl End {
     /// A segment arrived. Whether it brought anything new.
     pub(super) fn gets(&mut self, segment: &Segment<'_>, now: Instant) -> bool {
         let sent = self.syn.map(|syn| (syn.sequence, self.next));
-        self.arrived.add(segment, sent, now)
+        let first = self.accepted.map(|syn| syn.header.sequence + 1);
+        let expected = first.map(|first| self.arrived.ranges.end_of(first));
+        self.arrived.add(segment, sent, expected, now)
     }
 
     /// The end sends this. Whether it brings anything new.
@@ -86,6 +91,55 @@ impl End {
             self.next = end;
         }
         Ok(is_new || advances)
+    }
+
+    /// Whether the end has sent SYN with the number before this one.
+    pub(super) fn has_begun_before(&self, number: Seq) -> bool {
+        let is_it = |syn: &Repr| syn.sequence + 1 == number;
+        self.syn.iter().chain(&self.former).any(is_it)
+    }
+
+    /// Whether the wire bears out what the host says of the connection; `is_lossy` if some of what
+    /// the host sent never got there.
+    pub(super) fn bears_out(&self, numbers: &Numbers, is_lossy: bool) -> Result<(), Broken> {
+        use State::{CloseWait, Closing, Established, FinWait1, FinWait2, LastAck, TimeWait};
+        let state = numbers.state;
+        let is_open = matches!(state, Established | FinWait1 | FinWait2);
+        let has_end = matches!(state, CloseWait | Closing | LastAck | TimeWait);
+        // Of several cookies, which one was taken up shows with the next segment.
+        let Some(accepted) = self.accepted.filter(|_| self.former.is_empty()) else {
+            return Ok(());
+        };
+        if !is_open && !has_end {
+            return Ok(());
+        }
+        let arrived = self.arrived.ranges.end_of(accepted.header.sequence + 1);
+        if numbers.rcv_nxt.after(arrived) {
+            let what = format!("RCV.NXT is {}, and {arrived} arrived", numbers.rcv_nxt);
+            return Err(("numbers", what));
+        }
+        if has_end && !self.arrived.finished {
+            return Err(("state", format!("{state:?}, and no FIN arrived")));
+        }
+        if is_lossy {
+            return Ok(());
+        }
+        if self.arrived.acknowledged.is_none_or(|number| numbers.snd_una.after(number)) {
+            let (una, acknowledged) = (numbers.snd_una, self.arrived.acknowledged);
+            return Err(("numbers", format!("SND.UNA is {una}, acknowledged {acknowledged:?}")));
+        }
+        let is_finished = self.finished == Some(numbers.snd_una);
+        if matches!(state, FinWait2 | TimeWait) && !is_finished {
+            return Err(("state", format!("{state:?}, and the own FIN is not acknowledged")));
+        }
+        Ok(())
+    }
+
+    /// Whether both ends' FIN were acknowledged, as far as arrived here.
+    pub(super) fn is_through(&self) -> bool {
+        self.arrived.finished
+            && self.finished.is_some()
+            && self.finished == self.arrived.acknowledged
     }
 
     /// RFC 9293, section 3.5.2: a reset answers what belongs to no connection, or ends one that its
@@ -165,6 +219,11 @@ impl End {
         if end.after(edge + 1) || end.after(edge) && length > 1 {
             let beyond = end.distance(edge);
             return Err(("window", format!("it goes {beyond} beyond all windows offered")));
+        }
+        let offer = self.arrived.offer(self.shifts().1).unwrap_or(edge);
+        if end.after(self.next) && end.after(offer + 1) {
+            let beyond = end.distance(offer);
+            return Err(("window", format!("it goes {beyond} beyond a window that shrank")));
         }
         Ok(())
     }

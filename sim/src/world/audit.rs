@@ -5,11 +5,11 @@ use std::time::Duration;
 use portolan_stack::Instant;
 
 use super::{
-    World,
+    World, datagrams,
     pairs::{Pair, Pairs},
 };
 use crate::{
-    host::{Failure, Holdings, Kind},
+    host::{Failure, Holdings, Kind, Setup},
     scenario::{Connection, End, Script},
     violation::Violation,
 };
@@ -25,7 +25,10 @@ impl World<'_> {
         // Forty times what the slower link takes: small segments have large headers.
         let transfer = bytes.saturating_mul(40_000_000) / rate;
         let paced: u64 = scenario.connections.iter().map(paced_us).sum();
-        scenario.start() + Duration::from_micros(scenario.calm_us + transfer + paced) + PATIENCE
+        let connections = scenario.start()
+            + Duration::from_micros(scenario.calm_us + transfer + paced)
+            + PATIENCE;
+        connections.max(datagrams::last_at(scenario) + PATIENCE)
     }
 
     /// A connection is over before its time only if the wire says why.
@@ -33,6 +36,7 @@ impl World<'_> {
         let Some(side) = self.pairs.side(pair, side) else { return Ok(()) };
         let Some(failure) = side.program.failure else { return Ok(()) };
         let host = side.program.host;
+        let gives_up_after = gives_up_after(&side.program.script, &self.scenario.hosts[host]);
         let is_audited = std::mem::replace(&mut side.failure_is_audited, true);
         if is_audited || self.scenario.hosts[host].kind != Kind::Portolan {
             return Ok(());
@@ -43,7 +47,7 @@ impl World<'_> {
             Failure::Reset | Failure::Refused => {
                 self.observer.was_reset(host, side.local, side.remote)
             }
-            Failure::TimedOut => silent >= GIVES_UP_AFTER,
+            Failure::TimedOut => silent >= gives_up_after,
             Failure::Unreachable | Failure::Full | Failure::Unknown => false,
         };
         if is_right {
@@ -54,6 +58,26 @@ impl World<'_> {
             side.local, side.remote
         );
         Err(Violation::new("failure", what))
+    }
+
+    /// At no time does a host hold a connection that neither a program nor the wire knows, a timer
+    /// of none, or memory for none.
+    pub(super) fn audit_holdings(&mut self, host: usize) -> Result<(), Violation> {
+        if self.scenario.hosts[host].kind != Kind::Portolan {
+            return Ok(());
+        }
+        let holdings = self.hosts[host].holdings();
+        let alive = self.observer.alive(host).len();
+        // Who is over stays until its program gives it back.
+        let is_known = holdings.connections <= alive
+            || holdings.connections <= alive + self.pairs.held(host);
+        let is_bound = holdings.timers <= holdings.connections;
+        let is_empty = holdings.connections > 0 || holdings.blocks == 0;
+        if is_known && is_bound && is_empty {
+            return Ok(());
+        }
+        let what = format!("host {host} holds {holdings:?}, and has {alive} connections");
+        Err(Violation::new("leak", what))
     }
 
     /// After all programs are through, nothing may be left in the stacks.
@@ -105,6 +129,9 @@ impl Pair {
     }
 
     fn audit(&self) -> Result<(), (&'static str, String)> {
+        if self.is_left_out {
+            return Ok(());
+        }
         if let Some(failure) = self.refused {
             return Err(("connect", format!("refused at once: {failure:?}")));
         }
@@ -141,11 +168,29 @@ fn paced_us(connection: &Connection) -> u64 {
         paced(script.write, script.write_every_us, script.bytes)
             + paced(script.read, script.read_every_us, gets)
             + script.stall.map_or(0, |(_, us)| us)
+            + script.waits_us
     };
+    // The one before may have to wait for late segments first.
+    let turn = if connection.after.is_some() { TIME_WAIT_US } else { 0 };
     let (active, passive) = (connection.active, connection.passive);
-    connection.at_us + of(active, passive.bytes) + of(passive, active.bytes)
+    connection.at_us + turn + of(active, passive.bytes) + of(passive, active.bytes)
 }
 
+/// After how long without a segment a host may give a connection up.
+fn gives_up_after(script: &Script, host: &Setup) -> Duration {
+    let of_program = match script.user_timeout_s {
+        0 => GIVES_UP_AFTER,
+        seconds => Duration::from_secs(seconds.into()),
+    };
+    let of_probes = host.keepalive.map(|keepalive| {
+        let probes = keepalive.interval_us * u64::from(keepalive.probes);
+        Duration::from_micros(keepalive.idle_us + probes)
+    });
+    of_probes.into_iter().chain([of_program]).min().unwrap_or(of_program)
+}
+
+/// The wait itself, and as much again for one that began again.
+const TIME_WAIT_US: u64 = 130_000_000;
 /// What timers may add that have backed off as far as they do: RFC 6298, section 2.5.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// R2 of RFC 9293, section 3.8.3, at least.
