@@ -46,6 +46,15 @@ pub struct Observer {
 /// Addresses and ports: of host 0 and host 1, or of a host and the other one.
 pub type Ends = (SocketAddr, SocketAddr);
 
+/// A connection that a host gave up for want of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    /// In which state.
+    pub state: State,
+    /// Since when it was in that.
+    pub since: Instant,
+}
+
 #[derive(Debug, Default)]
 struct Connection {
     ends: [End; 2],
@@ -92,9 +101,7 @@ impl Observer {
         note_segment(&mut self.coverage, &segment);
         let ends = ends(host, segment.source, segment.destination);
         let connection = self.connections.entry(ends).or_default();
-        let [first, second] = &mut connection.ends;
-        let (this, other) = if host == 0 { (first, second) } else { (second, first) };
-        let checked = this.sends(other, &segment, datagram.ecn);
+        let checked = connection.ends[host].sends(&segment, now);
         connection.without_progress += 1;
         match checked {
             Ok(true) => connection.without_progress = 0,
@@ -136,7 +143,8 @@ impl Observer {
         connection.ends[host].is_held = holds;
     }
 
-    /// A host says how a connection stands after this; none: it has none.
+    /// A host says how a connection stands after this; none: it has none. Whether it was given up for want
+    /// of an answer by that.
     ///
     /// # Errors
     ///
@@ -146,20 +154,20 @@ impl Observer {
         host: usize,
         (local, remote): Ends,
         numbers: Option<Numbers>,
-        cause: Cause,
-    ) -> Result<(), Violation> {
+        (cause, at): (Cause, Instant),
+    ) -> Result<Option<GivenUp>, Violation> {
         let connection = self.connections.entry(ends(host, local, remote)).or_default();
         let life = &mut connection.lives[host];
         let was_there = life.is_there();
         let end = &connection.ends[host];
-        let changed = life.step(numbers, cause).and_then(|change| {
+        let changed = life.step(numbers, cause, at).and_then(|change| {
             numbers.map_or(Ok(()), |numbers| end.bears_out(&numbers, self.has_lost[host]))?;
             Ok(change)
         });
         let change = changed.map_err(|(rule, what)| {
             Violation::new(rule, format!("host {host}, {local} to {remote}: {what}"))
         })?;
-        let Some((before, now)) = change else { return Ok(()) };
+        let Some((before, now)) = change else { return Ok(None) };
         if was_there != now.is_some() {
             let alive = &mut self.alive[host];
             alive.retain(|ends| *ends != (local, remote));
@@ -175,7 +183,24 @@ impl Observer {
             let what = format!("host {host}, {local} to {remote}: LAST-ACK ends by no ACK of FIN");
             return Err(Violation::new("state", what));
         }
-        Ok(())
+        let of_time = cause == Cause::TIME && now.is_none();
+        let (state, since) = (state(before), connection.lives[host].since());
+        let given_up =
+            (of_time && state != State::TimeWait).then_some(GivenUp { state, since });
+        connection.ends[host].has_given_up |= given_up.is_some();
+        Ok(given_up)
+    }
+
+    /// Since when the host waits for an acknowledgment that takes something; none if for nothing.
+    #[must_use]
+    pub fn waits_since(&self, host: usize, (local, remote): Ends) -> Option<Instant> {
+        self.end(host, local, remote)?.waits_since
+    }
+
+    /// Whether the host has given the connection up for want of an answer.
+    #[must_use]
+    pub fn has_given_up(&self, host: usize, (local, remote): Ends) -> bool {
+        self.end(host, local, remote).is_some_and(|end| end.has_given_up)
     }
 
     /// The connections that a host has, by its own word: its end and the other one.

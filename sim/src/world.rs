@@ -155,7 +155,7 @@ impl<'a> World<'a> {
         let datagrams = datagrams::last_at(self.scenario) + UNDER_WAY;
         let goes_on = |world: &Self| !world.pairs.are_over() || world.now < datagrams;
         while self.now < deadline && goes_on(self) && self.step()? {}
-        self.pairs.audit()?;
+        self.pairs.audit(&self.observer)?;
         self.audit_datagrams()?;
         self.drain()
     }
@@ -278,7 +278,10 @@ impl<'a> World<'a> {
             return Ok(());
         }
         let numbers = self.hosts[host].numbers(ends.0, ends.1);
-        self.observer.moved(host, ends, numbers, cause)
+        match self.observer.moved(host, ends, numbers, (cause, self.now))? {
+            Some(given_up) => self.audit_given_up(host, ends, given_up),
+            None => Ok(()),
+        }
     }
 
     /// What happened so far.

@@ -23,6 +23,10 @@ pub(super) struct End {
     pub(super) was_reset: bool,
     /// A program of the host has the connection.
     pub(super) is_held: bool,
+    /// The host has given the connection up for want of an answer.
+    pub(super) has_given_up: bool,
+    /// Since when what it sent waits for an acknowledgment that takes something of it.
+    pub(super) waits_since: Option<Instant>,
     /// Its own first segment.
     syn: Option<Repr>,
     /// First segments before that one: cookies, of which each may be taken up.
@@ -50,15 +54,20 @@ impl End {
         let sent = self.syn.map(|syn| (syn.sequence, self.next));
         let first = self.accepted.map(|syn| syn.header.sequence + 1);
         let expected = first.map(|first| self.arrived.ranges.end_of(first));
-        self.arrived.add(segment, sent, expected, now)
+        let before = self.arrived.acknowledged;
+        let is_new = self.arrived.add(segment, sent, expected, now);
+        if self.arrived.acknowledged != before {
+            let is_all = self.arrived.acknowledged == Some(self.next);
+            self.waits_since = (!is_all).then_some(now);
+        }
+        is_new
     }
 
     /// The end sends this. Whether it brings anything new.
     pub(super) fn sends(
         &mut self,
-        _other: &Self,
         segment: &Segment<'_>,
-        _ecn: u8,
+        now: Instant,
     ) -> Result<bool, Broken> {
         let header = segment.packet.repr();
         if header.flags.contains(Flags::RST) {
@@ -89,6 +98,9 @@ impl End {
         let advances = end.after(self.next);
         if advances {
             self.next = end;
+        }
+        if is_new || advances {
+            self.waits_since.get_or_insert(now);
         }
         Ok(is_new || advances)
     }
@@ -152,7 +164,7 @@ impl End {
             && self.arrived.acknowledged == self.finished
             && self.arrived.finished;
         let is_there = is_up && self.accepted.is_some() && !is_over && !self.arrived.reset;
-        if self.is_held && is_there {
+        if self.is_held && is_there && !self.has_given_up {
             return Err(("reset", "the program has the connection, and wants it".into()));
         }
         Ok(false)
@@ -182,9 +194,10 @@ impl End {
         let is_it = |syn: &&Repr| syn.sequence + 1 == header.sequence;
         if !self.syn.iter().any(|syn| is_it(&syn))
             && header.sequence != self.next
-            && let Some(syn) = self.former.iter().find(is_it)
+            && let Some(syn) = self.former.iter().find(is_it).copied()
         {
-            self.syn = Some(*syn);
+            // The last one may still come back.
+            self.former.extend(self.syn.replace(syn));
             self.next = header.sequence;
             // What came for it was taken for numbers that were never sent.
             self.arrived.reconsider((syn.sequence, self.next));

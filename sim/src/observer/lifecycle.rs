@@ -1,5 +1,7 @@
 //! Which states a connection may go through: RFC 9293, section 3.3.2, figure 5.
 
+use portolan_stack::Instant;
+
 use super::end::Broken;
 use crate::host::{
     Numbers,
@@ -57,6 +59,8 @@ pub(super) struct Lifecycle {
     last: Option<Numbers>,
     /// What counts for longer than one step: CLOSE and FIN.
     lasting: Cause,
+    /// When it came to its state.
+    since: Instant,
 }
 
 /// A change that was seen.
@@ -64,7 +68,12 @@ pub(super) type Change = (Option<Numbers>, Option<Numbers>);
 
 impl Lifecycle {
     /// The connection stands so; none where there is none. The change, if there is one.
-    pub fn step(&mut self, now: Option<Numbers>, cause: Cause) -> Result<Option<Change>, Broken> {
+    pub fn step(
+        &mut self,
+        now: Option<Numbers>,
+        cause: Cause,
+        at: Instant,
+    ) -> Result<Option<Change>, Broken> {
         let before = std::mem::replace(&mut self.last, now);
         let cause = cause.and(self.lasting);
         self.lasting = Cause(cause.0 & (Cause::CLOSE.0 | Cause::FIN.0));
@@ -79,6 +88,9 @@ impl Lifecycle {
         if from != to && !is_legal(from, to, cause) {
             return Err(("state", format!("{from:?} to {to:?} by {cause:?}")));
         }
+        if from != to && to != Closed {
+            self.since = at;
+        }
         // What TIME-WAIT goes to is another connection.
         if let (Some(before), Some(now)) = (before, now)
             && (from != TimeWait || to == TimeWait)
@@ -90,6 +102,11 @@ impl Lifecycle {
             return Err(("numbers", what));
         }
         Ok(Some((before, now)))
+    }
+
+    /// When it came to its state, or to its last one if it is over.
+    pub fn since(&self) -> Instant {
+        self.since
     }
 
     /// Whether there is a connection.

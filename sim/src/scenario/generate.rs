@@ -51,9 +51,10 @@ pub fn generated(seed: u64) -> Scenario {
 
 /// What a few scenarios have beside the rest.
 fn habits(scenario: &mut Scenario, random: &mut Random) {
+    let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
     if random.happens(100_000) {
         many(scenario, random);
-    } else if random.happens(100_000) {
+    } else if !is_peer && random.happens(100_000) {
         one_after_another(scenario, random);
     } else if random.happens(150_000) {
         for service in &mut scenario.services {
@@ -67,7 +68,6 @@ fn habits(scenario: &mut Scenario, random: &mut Random) {
     {
         connection.port = CLOSED_PORT;
     }
-    let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
     if !is_peer && random.happens(100_000) {
         let which = random.pick(&[0, 1]);
         scenario.links[which].shrink_ppm = random.pick(&[5_000, 50_000, 300_000]);

@@ -9,7 +9,8 @@ use super::{
     pairs::{Pair, Pairs},
 };
 use crate::{
-    host::{Failure, Holdings, Kind, Setup},
+    host::{Failure, Holdings, Kind, State},
+    observer::{Cause, Ends, GivenUp, Observer},
     scenario::{Connection, End, Script},
     violation::Violation,
 };
@@ -36,7 +37,6 @@ impl World<'_> {
         let Some(side) = self.pairs.side(pair, side) else { return Ok(()) };
         let Some(failure) = side.program.failure else { return Ok(()) };
         let host = side.program.host;
-        let gives_up_after = gives_up_after(&side.program.script, &self.scenario.hosts[host]);
         let is_audited = std::mem::replace(&mut side.failure_is_audited, true);
         if is_audited || self.scenario.hosts[host].kind != Kind::Portolan {
             return Ok(());
@@ -47,7 +47,9 @@ impl World<'_> {
             Failure::Reset | Failure::Refused => {
                 self.observer.was_reset(host, side.local, side.remote)
             }
-            Failure::TimedOut => silent >= gives_up_after,
+            Failure::TimedOut => {
+                self.observer.has_given_up(host, (side.local, side.remote))
+            }
             Failure::Unreachable | Failure::Full | Failure::Unknown => false,
         };
         if is_right {
@@ -60,6 +62,40 @@ impl World<'_> {
         Err(Violation::new("failure", what))
     }
 
+    /// Nothing is given up in this state before its time: R2 of RFC 9293, section 3.8.3, or what the
+    /// program asked for.
+    pub(super) fn audit_given_up(
+        &mut self,
+        host: usize,
+        ends: Ends,
+        GivenUp { state, since }: GivenUp,
+    ) -> Result<(), Violation> {
+        let start = self.scenario.start();
+        let heard = self.observer.heard_at(host, ends.0, ends.1).unwrap_or(start);
+        let silent = self.now.since(heard);
+        let waiting = self.observer.waits_since(host, ends).map(|since| self.now.since(since));
+        let waiting = waiting.unwrap_or(silent).max(silent);
+        let script = self.pairs.script_of(host, ends);
+        let of_program = match script.map_or(0, |script| script.user_timeout_s) {
+            0 if state == State::SynReceived => SYN_ACKS,
+            0 => GIVES_UP_AFTER,
+            seconds => Duration::from_secs(seconds.into()),
+        };
+        let of_probes = self.scenario.hosts[host].keepalive.map(|keepalive| {
+            let probes = keepalive.interval_us * u64::from(keepalive.probes);
+            Duration::from_micros(keepalive.idle_us + probes)
+        });
+        let is_half = state == State::FinWait2 && self.now.since(since) >= FIN_WAIT_2;
+        if waiting >= of_program || is_half || of_probes.is_some_and(|least| silent >= least) {
+            return Ok(());
+        }
+        let what = format!(
+            "host {host} gives up {} to {} in {state:?}, after {waiting:?}; silent for {silent:?}",
+            ends.0, ends.1
+        );
+        Err(Violation::new("given up", what))
+    }
+
     /// At no time does a host hold a connection that neither a program nor the wire knows, a timer
     /// of none, or memory for none.
     pub(super) fn audit_holdings(&mut self, host: usize) -> Result<(), Violation> {
@@ -68,9 +104,11 @@ impl World<'_> {
         }
         let holdings = self.hosts[host].holdings();
         let alive = self.observer.alive(host).len();
-        // Who is over stays until its program gives it back.
+        // Who is over stays until its program gives it back, or has accepted it at all.
+        let slow = self.scenario.services.iter().filter(|one| one.host == host);
+        let slow: usize = slow.filter(|one| one.accept_every_us > 0).map(|one| one.backlog).sum();
         let is_known = holdings.connections <= alive
-            || holdings.connections <= alive + self.pairs.held(host);
+            || holdings.connections <= alive + slow + self.pairs.held(host);
         let is_bound = holdings.timers <= holdings.connections;
         let is_empty = holdings.connections > 0 || holdings.blocks == 0;
         if is_known && is_bound && is_empty {
@@ -82,7 +120,10 @@ impl World<'_> {
 
     /// After all programs are through, nothing may be left in the stacks.
     pub(super) fn drain(&mut self) -> Result<(), Violation> {
-        self.pairs.give_up(&mut self.hosts, &mut self.observer, self.now);
+        let given_up = self.pairs.give_up(&mut self.hosts, &mut self.observer, self.now);
+        for (host, ends) in given_up {
+            self.watch(host, ends, Cause::ABORT)?;
+        }
         for host in [0, 1] {
             self.drive(host)?;
         }
@@ -105,9 +146,9 @@ impl World<'_> {
 
 impl Pairs {
     /// What each pair of programs must have seen in the end.
-    pub(super) fn audit(&mut self) -> Result<(), Violation> {
+    pub(super) fn audit(&mut self, observer: &Observer) -> Result<(), Violation> {
         for (number, pair) in self.all().enumerate() {
-            let audited = pair.audit();
+            let audited = pair.audit(observer);
             if pair.waits_for_nobody() {
                 continue;
             }
@@ -124,11 +165,12 @@ impl Pair {
     /// speak first. That one has given up, or never kept anything: the price of SYN cookies
     /// (RFC 4987, section 3.6).
     fn waits_for_nobody(&self) -> bool {
-        let ends_first = self.connection.active.end != End::AfterPeer;
-        self.sides[1].is_none() && !ends_first && self.connection.active.bytes == 0
+        let script = self.connection.active;
+        let speaks = script.bytes > 0 || script.end != End::AfterPeer;
+        self.sides[1].is_none() && (script.replies || !speaks)
     }
 
-    fn audit(&self) -> Result<(), (&'static str, String)> {
+    fn audit(&self, observer: &Observer) -> Result<(), (&'static str, String)> {
         if self.is_left_out {
             return Ok(());
         }
@@ -137,7 +179,11 @@ impl Pair {
         }
         let ends = [self.connection.active.end, self.connection.passive.end];
         let is_orderly = ends.iter().all(|end| end.is_orderly());
-        let failed = self.sides.iter().flatten().any(|side| side.program.failure.is_some());
+        // Also when its program was through already.
+        let failed = self.sides.iter().flatten().any(|side| {
+            let ends = (side.local, side.remote);
+            side.program.failure.is_some() || observer.has_given_up(side.program.host, ends)
+        });
         if !is_orderly || failed {
             return Ok(());
         }
@@ -176,24 +222,15 @@ fn paced_us(connection: &Connection) -> u64 {
     connection.at_us + turn + of(active, passive.bytes) + of(passive, active.bytes)
 }
 
-/// After how long without a segment a host may give a connection up.
-fn gives_up_after(script: &Script, host: &Setup) -> Duration {
-    let of_program = match script.user_timeout_s {
-        0 => GIVES_UP_AFTER,
-        seconds => Duration::from_secs(seconds.into()),
-    };
-    let of_probes = host.keepalive.map(|keepalive| {
-        let probes = keepalive.interval_us * u64::from(keepalive.probes);
-        Duration::from_micros(keepalive.idle_us + probes)
-    });
-    of_probes.into_iter().chain([of_program]).min().unwrap_or(of_program)
-}
-
 /// The wait itself, and as much again for one that began again.
 const TIME_WAIT_US: u64 = 130_000_000;
 /// What timers may add that have backed off as far as they do: RFC 6298, section 2.5.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// R2 of RFC 9293, section 3.8.3, at least.
 const GIVES_UP_AFTER: Duration = Duration::from_secs(100);
+/// A listener answers SYN six times: after 1, 2, 4, 8, 16 and 32 seconds it gives up.
+const SYN_ACKS: Duration = Duration::from_secs(63);
+/// A connection that only the other end could end.
+const FIN_WAIT_2: Duration = Duration::from_secs(60);
 /// Above twice the MSL: RFC 9293, section 3.4.2; and above the last retransmissions of a FIN.
 const DRAIN: Duration = Duration::from_secs(1_800);

@@ -12,10 +12,10 @@ use crate::{
     application::Application,
     coverage::{Coverage, Happening},
     host::{self, Failure, Handle, Host},
-    observer::Observer,
+    observer::{Ends, Observer},
     pattern::Pattern,
     random::mixed,
-    scenario::{Connection, Scenario},
+    scenario::{Connection, Scenario, Script},
     violation::Violation,
 };
 
@@ -313,16 +313,28 @@ impl Pairs {
         hosts: &mut [Box<dyn Host>; 2],
         observer: &mut Observer,
         now: Instant,
-    ) {
+    ) -> Vec<(usize, Ends)> {
         self.have_given_up = true;
+        let mut given_up = Vec::new();
         for side in self.pairs.iter_mut().flat_map(|pair| pair.sides.iter_mut().flatten()) {
             let program = &mut side.program;
             if !std::mem::replace(&mut program.is_over, true) {
                 hosts[program.host].abort(program.handle, now);
                 observer.holds(program.host, side.local, side.remote, false);
                 self.handles.remove(&(program.host, program.handle));
+                given_up.push((program.host, (side.local, side.remote)));
             }
         }
+        given_up
+    }
+
+    /// What the program does that has, or had, this connection last.
+    pub(super) fn script_of(&self, host: usize, ends: Ends) -> Option<Script> {
+        let sides = self.pairs.iter().rev().flat_map(|pair| pair.sides.iter().flatten());
+        let mut found = sides
+            .filter(|side| side.program.host == host && (side.local, side.remote) == ends)
+            .map(|side| side.program.script);
+        found.next()
     }
 }
 
