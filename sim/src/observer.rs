@@ -159,7 +159,7 @@ impl Observer {
         let connection = self.connections.entry(ends(host, local, remote)).or_default();
         let life = &mut connection.lives[host];
         let was_there = life.is_there();
-        let end = &connection.ends[host];
+        let end = &mut connection.ends[host];
         let changed = life.step(numbers, cause, at).and_then(|change| {
             numbers.map_or(Ok(()), |numbers| end.bears_out(&numbers, self.has_lost[host]))?;
             Ok(change)
@@ -168,6 +168,11 @@ impl Observer {
             Violation::new(rule, format!("host {host}, {local} to {remote}: {what}"))
         })?;
         let Some((before, now)) = change else { return Ok(None) };
+        let una = |numbers: Option<Numbers>| numbers.map(|numbers| numbers.snd_una);
+        if let Some(numbers) = now.filter(|_| una(before) != una(now)) {
+            let is_all = numbers.snd_una == numbers.snd_nxt;
+            end.waits_since = (!is_all).then_some(at);
+        }
         if was_there != now.is_some() {
             let alive = &mut self.alive[host];
             alive.retain(|ends| *ends != (local, remote));

@@ -54,13 +54,7 @@ impl End {
         let sent = self.syn.map(|syn| (syn.sequence, self.next));
         let first = self.accepted.map(|syn| syn.header.sequence + 1);
         let expected = first.map(|first| self.arrived.ranges.end_of(first));
-        let before = self.arrived.acknowledged;
-        let is_new = self.arrived.add(segment, sent, expected, now);
-        if self.arrived.acknowledged != before {
-            let is_all = self.arrived.acknowledged == Some(self.next);
-            self.waits_since = (!is_all).then_some(now);
-        }
-        is_new
+        self.arrived.add(segment, sent, expected, now)
     }
 
     /// The end sends this. Whether it brings anything new.
@@ -105,9 +99,10 @@ impl End {
         Ok(is_new || advances)
     }
 
-    /// Whether the end has sent SYN with the number before this one.
+    /// Whether the end has sent SYN with the number before this one, or with one that a cookie cannot
+    /// be told from: it has the length of segments in its last bits.
     pub(super) fn has_begun_before(&self, number: Seq) -> bool {
-        let is_it = |syn: &Repr| syn.sequence + 1 == number;
+        let is_it = |syn: &Repr| number.distance(syn.sequence + 1) < COOKIE_LENGTHS;
         self.syn.iter().chain(&self.former).any(is_it)
     }
 
@@ -181,7 +176,9 @@ impl End {
         let mut former = std::mem::take(&mut self.former);
         former.extend(self.syn);
         let next = header.sequence;
-        *self = Self { is_held, was_reset, syn: Some(header), former, next, ..Self::default() };
+        let has_given_up = self.has_given_up;
+        *self = Self { is_held, was_reset, has_given_up, former, next, ..Self::default() };
+        self.syn = Some(header);
         // What came before its own SYN: the SYN that this one answers.
         self.arrived.syns = arrived.syns;
         self.arrived.clock = arrived.clock.filter(|_| header.flags.contains(Flags::ACK));
@@ -337,3 +334,6 @@ impl End {
         }
     }
 }
+
+/// How many lengths of segments a cookie can stand for.
+const COOKIE_LENGTHS: u32 = 8;
