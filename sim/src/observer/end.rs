@@ -336,4 +336,4 @@ impl End {
 }
 
 /// How many lengths of segments a cookie can stand for.
-const COOKIE_LENGTHS: u32 = 8;
+const COOKIE_LENGTHS: u32 = 4;
