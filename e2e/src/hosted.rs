@@ -92,7 +92,8 @@ impl Hosted {
     }
 
     /// Ends it, and checks that all frames were TCP as it should be: no RST, and nothing sent again
-    /// unless by a timer.
+    /// unless by a timer, or what had arrived: a sender that changes its processor can overtake its
+    /// own segments on the link.
     ///
     /// # Panics
     /// When it was not.
@@ -102,11 +103,13 @@ impl Hosted {
         let count = |name: &str| left.tcp(name);
         let told = format!("{}\n{}\n{:?}", left.summary, left.kernel.trouble(), left.seen);
         assert_eq!(left.seen.resets, resets, "RST: {told}");
-        if count("timeouts") + count("tail_probes") == 0 {
+        if count("timeouts") + count("tail_probes") + left.kernel.get("TcpExt.DelayedACKLost") == 0
+        {
             assert_eq!(count("segments_retransmitted"), 0, "{told}");
         }
-        let timers = ["TcpExt.TCPTimeouts", "TcpExt.TCPLossProbes"];
-        if timers.iter().all(|name| left.kernel.get(name) == 0) {
+        let timers =
+            ["TcpExt.TCPTimeouts", "TcpExt.TCPLossProbes"].map(|name| left.kernel.get(name));
+        if timers.iter().sum::<u64>() + count("duplicates") == 0 {
             assert_eq!(left.kernel.get("Tcp.RetransSegs"), 0, "{told}");
         }
         left

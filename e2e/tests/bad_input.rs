@@ -1,6 +1,9 @@
 //! Flags, addresses and outputs that cannot be right, and pipes that close.
 
-use std::{io::pipe, process::Command};
+use std::{
+    io::pipe,
+    process::{Command, Stdio},
+};
 
 use portolan_e2e::{Running, World, peers, portolan, program};
 
@@ -142,6 +145,16 @@ fn a_full_disk_is_an_error() {
     let command = world.portolan(&["map", "--once", "--json", "--no-store"]);
     let ran = Running::start_into(&world.host, command, full).finish();
     ran.assert_failed(2, &["No space left"]);
+}
+
+#[test]
+fn an_error_that_cannot_be_told_keeps_its_exit_code() {
+    let world = World::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    let mut command = world.portolan(&["map", "--once", "--dependents", "nobody", "--no-store"]);
+    command.stdout(Stdio::null()).stderr(full);
+    let ended = world.host.spawn(&mut command).wait().expect("to wait for it");
+    assert_eq!(ended.code(), Some(1), "{ended}");
 }
 
 /// No word about the pipe; a note on what cannot be seen is in order.

@@ -212,7 +212,7 @@ fn write_files(args: &BenchArgs, part: Option<&str>, results: &Results) -> anyho
         written.extend(report::write_directory(&directory, results)?);
     }
     for file in written {
-        anstream::eprintln!("wrote {}", file.display());
+        tell!("wrote {}", file.display());
     }
     Ok(())
 }

@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
     }
 
     fn begin(&self) -> anyhow::Result<()> {
-        anstream::eprintln!("{}", text::ready(self.args, &self.device, self.server.host()));
+        tell!("{}", text::ready(self.args, &self.device, self.server.host()));
         if self.args.json {
             let host = self.server.host();
             let addresses = self.server.addresses();
@@ -127,7 +127,7 @@ impl<'a> Run<'a> {
         match self.args.json {
             true => print(&record::interval(&served, &since)),
             false => {
-                anstream::eprintln!("{}", text::interval(&served, &since));
+                tell!("{}", text::interval(&served, &since));
                 Ok(())
             }
         }

@@ -7,6 +7,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+// First, since all others tell things by its macro.
+#[macro_use]
+mod print;
+
 mod bench;
 mod doctor;
 mod host;
@@ -14,7 +18,6 @@ mod listing;
 mod load;
 mod map;
 mod metrics;
-mod print;
 mod probe;
 mod sockets;
 mod trace;

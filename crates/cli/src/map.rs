@@ -169,7 +169,7 @@ fn answer(
             config::Format::Table => {
                 print::table::write(graph, print::terminal_width(), out)?;
                 if graph.edges().is_empty() {
-                    anstream::eprintln!("portolan: nothing is connected right now");
+                    tell!("portolan: nothing is connected right now");
                 }
             }
             config::Format::Json => print::json::records(graph.records(), out)?,
@@ -191,7 +191,7 @@ fn ask(
     let selection = match graph.select(&question.of) {
         Ok(selection) => selection,
         Err(error) => {
-            anstream::eprintln!("portolan: {error}; looked at {}", config.describe_since());
+            tell!("portolan: {error}; looked at {}", config.describe_since());
             return Ok(ExitCode::from(1));
         }
     };
@@ -205,7 +205,7 @@ fn ask(
                 Direction::Dependents => "nothing was seen to depend on it",
                 Direction::Dependencies => "it was not seen to depend on anything",
             };
-            anstream::eprintln!("portolan: {what}; looked at {}", config.describe_since());
+            tell!("portolan: {what}; looked at {}", config.describe_since());
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -165,15 +165,15 @@ impl Bound {
         let metrics = Metrics::new(self.settings, clock::now_ms());
         let address = self.endpoint.as_ref().map(Endpoint::address);
         if let Some(address) = address {
-            anstream::eprintln!("portolan: metrics are on http://{address}/metrics");
+            tell!("portolan: metrics are on http://{address}/metrics");
         }
         if let Some(Otlp { receiver, interval, .. }) = &self.otlp {
             let interval = humantime::format_duration(*interval);
-            anstream::eprintln!("portolan: metrics are sent to {receiver}, each {interval}");
+            tell!("portolan: metrics are sent to {receiver}, each {interval}");
         }
         let notice = Arc::new(Mutex::new(None));
         let warn: Warn = match shown {
-            Shown::OnStderr => Arc::new(|text| anstream::eprintln!("portolan: {text}")),
+            Shown::OnStderr => Arc::new(|text| tell!("portolan: {text}")),
             Shown::WithReadings => {
                 let notice = Arc::clone(&notice);
                 Arc::new(move |text| *lock(&notice) = Some(text.to_owned()))
@@ -209,7 +209,7 @@ impl Exports {
         self.service.stop();
         // The screen is gone, and what came up last would be told nowhere.
         if let Some(notice) = lock(&self.feed.notice).take() {
-            anstream::eprintln!("portolan: {notice}");
+            tell!("portolan: {notice}");
         }
     }
 }

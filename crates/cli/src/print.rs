@@ -17,6 +17,18 @@ use portolan_flow::{Transport, service_name};
 use portolan_hub::{Direction, Edge, Graph, Node, printable};
 use portolan_sys::terminal;
 
+/// Writes a line to stderr. What cannot be told there, a full device say, is not worth the end of
+/// the work.
+macro_rules! tell {
+    ($($line:tt)*) => {{
+        // There is nowhere left to say that this failed.
+        let _ = std::io::Write::write_fmt(
+            &mut anstream::stderr(),
+            format_args!("{}\n", format_args!($($line)*)),
+        );
+    }};
+}
+
 /// The width to write for: the terminal's, or none where nobody looks.
 pub fn terminal_width() -> Option<usize> {
     terminal::size().map(|(columns, _)| usize::from(columns))
@@ -29,7 +41,7 @@ pub fn ending(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(|cause| cause.downcast_ref().is_some_and(is_closed_pipe)) {
         return ExitCode::SUCCESS;
     }
-    anstream::eprintln!("portolan: {}", self::error(error));
+    tell!("portolan: {}", self::error(error));
     ExitCode::from(2)
 }
 
@@ -48,7 +60,7 @@ pub fn error(error: &anyhow::Error) -> String {
 /// What a reading could not see, on standard error.
 pub fn warnings(graph: &Graph) {
     for warning in &graph.header().warnings {
-        anstream::eprintln!("portolan: {}", printable(warning));
+        tell!("portolan: {}", printable(warning));
     }
 }
 

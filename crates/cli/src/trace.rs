@@ -46,7 +46,7 @@ pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let _ = limits::raise_descriptors();
     let (mut watch, notes) = watch::open(&config.wanted)?;
     for note in notes {
-        anstream::eprintln!("portolan: {note}");
+        tell!("portolan: {note}");
     }
     let keep = watch.capabilities();
     // Before any other thread: capabilities and the signal mask belong to a thread.
@@ -54,7 +54,7 @@ pub fn run(args: &TraceArgs) -> anyhow::Result<ExitCode> {
     let ending = signals::take().context("cannot handle signals")?;
     let continued = signals::take_continued().context("cannot handle signals")?;
     let asked = ending::on_signal(ending);
-    anstream::eprintln!("portolan: tracing by {}", watch.describe());
+    tell!("portolan: tracing by {}", watch.describe());
     let shown = match config.format {
         Format::Screen => Shown::WithReadings,
         Format::Table | Format::Json => Shown::OnStderr,

@@ -20,6 +20,20 @@
 //! empty, writing while the other is full, and what is not read fills the window that the peer
 //! sees. A handle that is dropped closes what it stands for. When the host ends, whoever waits gets
 //! an error.
+//!
+//! Errors have the kinds that sockets of the kernel have in the standard library:
+//!
+//! | kind | when |
+//! |---|---|
+//! | `TimedOut` | a call has waited as long as it may; or the peer has not answered for too long |
+//! | `ConnectionRefused` | nothing listens there |
+//! | `ConnectionReset` | the peer does not know the connection (any more) |
+//! | `ConnectionAborted` | this host gave it up |
+//! | `HostUnreachable`, `NetworkUnreachable` | a router or a silent neighbour; no route |
+//! | `AddrNotAvailable`, `QuotaExceeded` | no free port; the limit of connections |
+//! | `BrokenPipe` | written after [`Connection::finish`], or after the other end was gone |
+//! | `InvalidInput` | no address or port to connect to; a datagram that is too long |
+//! | `NotConnected` | the host has ended; [`Endpoint::stop`] says why |
 
 mod bridge;
 mod connection;
@@ -36,10 +50,11 @@ use std::{
         atomic::{AtomicUsize, Ordering},
         mpsc::{self, SyncSender},
     },
+    time::Duration,
 };
 
 use portolan_nic::Nic;
-use portolan_stack::Cidr;
+use portolan_stack::{Cidr, tcp::Info};
 
 use crate::{Config, Error, Host, Readings, shared::lock};
 use bridge::Bridge;
@@ -93,7 +108,7 @@ impl Endpoint {
         if let Some(foreign) = address.filter(|ip| !is_own(ip)) {
             return Err(Error::NotOwn(foreign));
         }
-        let listener = Listener::new(self.mailboxes.clone(), BACKLOG);
+        let listener = Listener::new(self.mailboxes.clone(), (address, port), BACKLOG);
         for mailbox in &self.mailboxes {
             let line = listener.line();
             ask(mailbox, |answer| Order::Listen { address, port, line, answer })?;
@@ -101,31 +116,57 @@ impl Endpoint {
         Ok(listener)
     }
 
-    /// Opens a connection, and waits until it is established.
+    /// Opens a connection, and waits until it is established: [`Config::tcp`]'s `connect_timeout`,
+    /// three minutes unless it says else.
     ///
     /// # Errors
     /// What connections end by, and `NotConnected` when the host has ended.
     pub fn connect(&self, remote: SocketAddr) -> io::Result<Connection> {
+        self.connect_within(remote, None)
+    }
+
+    /// As [`connect`](Self::connect), and gives up after so long at the latest, with `TimedOut`.
+    ///
+    /// # Errors
+    /// As of [`connect`](Self::connect).
+    pub fn connect_timeout(&self, remote: SocketAddr, longest: Duration) -> io::Result<Connection> {
+        self.connect_within(remote, Some(longest))
+    }
+
+    fn connect_within(
+        &self,
+        remote: SocketAddr,
+        longest: Option<Duration>,
+    ) -> io::Result<Connection> {
         let nth = self.next.fetch_add(1, Ordering::Relaxed) % self.mailboxes.len().max(1);
         let Some(mailbox) = self.mailboxes.get(nth) else { return Err(pipe::ended()) };
         let pipe = Arc::new(Pipe::connecting(Arc::clone(mailbox)));
         mailbox.order(Order::Connect { remote, pipe: Arc::clone(&pipe) })?;
         let connection = Connection::new(pipe);
-        connection.wait_for_handshake()?;
+        connection.wait_for_handshake(remote, longest)?;
         Ok(connection)
     }
 
-    /// Binds a UDP port, at one address or at all; any port for 0, with one queue.
+    /// Binds a UDP port, at one address or at all; any free port for 0.
     ///
     /// # Errors
     /// [`Error::Bind`], [`Error::Ended`].
     pub fn bind(&self, address: Option<IpAddr>, port: u16) -> Result<Datagrams, Error> {
-        let datagrams = Datagrams::new(self.mailboxes.clone());
+        let mut datagrams = Datagrams::new(self.mailboxes.clone(), (address, port));
         for mailbox in &self.mailboxes {
             let post = datagrams.post();
-            ask(mailbox, |answer| Order::Bind { address, port, post, answer })?;
+            // The first one chooses for all.
+            let (_, port) = datagrams.local();
+            let port = ask(mailbox, |answer| Order::Bind { address, port, post, answer })?;
+            datagrams.set_port(port);
         }
         Ok(datagrams)
+    }
+
+    /// How all its connections stand: see [`Host::connections`].
+    #[must_use]
+    pub fn connections(&self) -> Vec<Info> {
+        lock(&self.host).connections()
     }
 
     /// What each queue has counted.
@@ -144,10 +185,10 @@ impl Endpoint {
 }
 
 /// Asks the queue's thread, and waits for its answer.
-fn ask(
+fn ask<T>(
     mailbox: &Mailbox,
-    order: impl FnOnce(SyncSender<Result<(), Error>>) -> Order,
-) -> Result<(), Error> {
+    order: impl FnOnce(SyncSender<Result<T, Error>>) -> Order,
+) -> Result<T, Error> {
     let (answer, answered) = mpsc::sync_channel(1);
     mailbox.order(order(answer)).map_err(|_ended| Error::Ended)?;
     answered.recv().unwrap_or(Err(Error::Ended))

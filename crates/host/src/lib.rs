@@ -10,7 +10,7 @@
 //! and wait.
 //!
 //! Read in this order: `clock.rs`, `error.rs`, `program.rs`, `waker.rs`, `steer.rs`, `shared.rs`,
-//! `frame.rs`, `wait.rs`, `queue.rs`, `host.rs`; the blocking style:
+//! `frame.rs`, `wait.rs`, `intake.rs`, `queue.rs`, `host.rs`; the blocking style:
 //! `blocking.rs`, `blocking/mailbox.rs`, `blocking/pipe.rs`, `blocking/connection.rs`,
 //! `blocking/listener.rs`, `blocking/datagrams.rs`, `blocking/bridge.rs`.
 
@@ -21,6 +21,7 @@ mod clock;
 mod error;
 mod frame;
 mod host;
+mod intake;
 mod program;
 mod queue;
 mod shared;

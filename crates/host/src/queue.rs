@@ -9,14 +9,17 @@ use crate::{
     Error,
     clock::{now, thread_cpu},
     frame,
+    intake::Intake,
     program::{Context, Ending, Next, Program},
-    shared::{Handed, Shared},
-    steer::Whose,
+    shared::{Handed, Question, Shared},
     wait::wait,
 };
 
 /// After so many events, frames have their turn.
 const EVENTS_MAX: usize = 4_096;
+
+/// So many connections are looked at between frames, for who asks how they stand.
+const LOOK_MAX: usize = 1_024;
 
 /// Counters are shown to other threads so often.
 const PUBLISH: Duration = Duration::from_millis(20);
@@ -35,7 +38,7 @@ pub(crate) struct Queue<N, P> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) busy_poll: Duration,
     pub(crate) grace: Duration,
-    /// Frames that other threads handed over, and the buffers of those before.
+    /// What other threads handed over, and the buffers of frames before.
     handed: VecDeque<Handed>,
     done: Vec<Vec<u8>>,
     ending: Option<(Ending, Instant)>,
@@ -50,6 +53,8 @@ struct Tally {
     handed_over: u64,
     refused: u64,
     link_down: u64,
+    /// The link was down when it was used last.
+    is_down: bool,
 }
 
 /// What is known after a turn.
@@ -96,8 +101,6 @@ impl<N: Nic, P: Program> Queue<N, P> {
     pub(crate) fn run(mut self) -> Result<(), Error> {
         let done = self.work();
         self.publish();
-        // Whoever fails takes the others along.
-        self.shared.end();
         done
     }
 
@@ -136,6 +139,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
             turn.is_busy = true;
         }
         self.transmit(now, &mut turn)?;
+        self.tally.is_down &= turn.is_down;
         if turn.has_worked {
             self.worked_at = now;
             self.publish_at.get_or_insert(now + PUBLISH);
@@ -148,27 +152,12 @@ impl<N: Nic, P: Program> Queue<N, P> {
 
     fn receive(&mut self, now: Instant, turn: &mut Turn) -> Result<(), Error> {
         let Self { nic, stack, program, shared, tally, nth, .. } = self;
-        let is_alone = shared.steering.queues() == 1;
+        let handed_over = &mut tally.handed_over;
+        let mut intake = Intake { nth: *nth, stack, program, shared, handed_over, now };
         let mut taken = 0;
         let received = nic.receive(&mut |arrival| {
             taken += 1;
-            let checksum = frame::checksum(arrival.checksum);
-            let whose = match is_alone {
-                true => Whose::Queue(*nth),
-                false => shared.steering.of_frame(arrival.bytes),
-            };
-            if whose == Whose::Queue(*nth) || whose == Whose::All {
-                let deliver = &mut |id, bytes: &[u8]| program.data(id, bytes);
-                stack.handle_frame(arrival.bytes, checksum, now, deliver);
-            }
-            let others = match whose {
-                Whose::Queue(other) => other..other + 1,
-                Whose::All => 0..shared.queues.len(),
-            };
-            for other in others.filter(|other| other != nth) {
-                tally.handed_over += 1;
-                shared.queues[other].hand_over(arrival.bytes, checksum);
-            }
+            intake.steer(arrival.bytes, frame::checksum(arrival.checksum));
         });
         turn.has_worked |= taken > 0;
         turn.is_busy |= taken >= BATCH_MAX;
@@ -186,12 +175,23 @@ impl<N: Nic, P: Program> Queue<N, P> {
             self.end(Ending::Orderly, now);
         }
         let own = &self.shared.queues[self.nth];
-        own.take_handed(&mut self.handed, &mut self.done);
-        let Self { stack, program, handed, done, .. } = self;
-        for Handed { bytes, checksum } in handed.drain(..) {
-            let deliver = &mut |id, bytes: &[u8]| program.data(id, bytes);
-            stack.handle_frame(&bytes, checksum, now, deliver);
-            done.push(bytes);
+        let questions = own.take_handed(&mut self.handed, &mut self.done);
+        let Self { stack, program, shared, tally, nth, handed, done, .. } = self;
+        let handed_over = &mut tally.handed_over;
+        let mut intake = Intake { nth: *nth, stack, program, shared, handed_over, now };
+        for handed in handed.drain(..) {
+            match handed {
+                Handed::Frame { bytes, checksum } => {
+                    intake.take(&bytes, checksum);
+                    done.push(bytes);
+                }
+                Handed::Joined(joined) => intake.take_joined(&joined),
+            }
+        }
+        for Question { first, answer } in questions {
+            let (infos, next) = stack.tcp().infos(first, LOOK_MAX);
+            // Who asked waits for it.
+            let _ = answer.send((infos.collect(), next));
         }
     }
 
@@ -233,7 +233,8 @@ impl<N: Nic, P: Program> Queue<N, P> {
                 turn.is_busy = true;
             }
             nic::Error::LinkDown { .. } => {
-                self.tally.link_down += 1;
+                self.tally.link_down += u64::from(!self.tally.is_down);
+                self.tally.is_down = true;
                 turn.is_down = true;
             }
             error => return Err(error.into()),
@@ -299,5 +300,13 @@ impl<N: Nic, P: Program> Queue<N, P> {
             readings.refused = tally.refused;
             readings.link_down = tally.link_down;
         });
+    }
+}
+
+impl<N, P> Drop for Queue<N, P> {
+    /// Also where the thread fails, or its program panics: it takes the others along.
+    fn drop(&mut self) {
+        self.shared.queues[self.nth].close();
+        self.shared.end();
     }
 }

@@ -7,16 +7,20 @@ use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{self, SyncSender},
     },
     time::Duration,
 };
 
-use portolan_stack::{Checksum, Counters, tcp};
+use portolan_stack::{Checksum, Counters, Joined, tcp};
 
 use crate::{steer::Steering, waker::Waker};
 
 /// Frames that wait for another thread at most; more are lost, and counted.
 const INBOX_FRAMES_MAX: usize = 1_024;
+
+/// Of these, so many datagrams that were put together: each may have 64 KiB.
+const INBOX_JOINED_MAX: usize = 64;
 
 /// How long spare buffers are at most: longer ones are given back to the system.
 const SPARE_BYTES_MAX: usize = 1 << 16;
@@ -40,14 +44,31 @@ pub(crate) struct PerQueue {
 #[derive(Debug, Default)]
 struct Inbox {
     frames: VecDeque<Handed>,
+    /// How many of them are datagrams.
+    joined: usize,
     spare: Vec<Vec<u8>>,
+    questions: Vec<Question>,
+    /// The thread has ended: nobody answers any more.
+    is_closed: bool,
 }
 
-/// A frame that was copied for another thread.
+/// How connections stand, from this number on.
 #[derive(Debug)]
-pub(crate) struct Handed {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) checksum: Checksum,
+pub(crate) struct Question {
+    pub(crate) first: usize,
+    pub(crate) answer: SyncSender<Part>,
+}
+
+/// Some of the connections, and the number that comes next.
+pub(crate) type Part = (Vec<tcp::Info>, Option<usize>);
+
+/// What belongs to another thread.
+#[derive(Debug)]
+pub(crate) enum Handed {
+    /// A frame, copied.
+    Frame { bytes: Vec<u8>, checksum: Checksum },
+    /// A datagram that was put together.
+    Joined(Joined),
 }
 
 /// What one queue has counted, some milliseconds ago at most while it has work.
@@ -65,13 +86,14 @@ pub struct Readings {
     pub blocks: usize,
     /// CPU time of the thread.
     pub cpu: Duration,
-    /// Frames that came by this queue of the device, and were handed to another one.
+    /// Frames that came by this queue of the device, and datagrams that it put together, that were
+    /// handed to another one.
     pub handed_over: u64,
-    /// Frames that were to be handed to this queue, and found no room.
+    /// Frames and datagrams that were to be handed to this queue, and found no room.
     pub handed_lost: u64,
     /// Frames that the device refused.
     pub refused: u64,
-    /// How often the link was found down.
+    /// How often the link went down.
     pub link_down: u64,
 }
 
@@ -111,21 +133,60 @@ impl PerQueue {
         }
         let mut bytes = inbox.spare.pop().unwrap_or_default();
         bytes.extend_from_slice(frame);
-        inbox.frames.push_back(Handed { bytes, checksum });
+        inbox.frames.push_back(Handed::Frame { bytes, checksum });
         drop(inbox);
         self.waker.wake();
     }
 
-    /// Exchanges what waits for what was dealt with.
-    pub(crate) fn take_handed(&self, frames: &mut VecDeque<Handed>, done: &mut Vec<Vec<u8>>) {
+    /// Gives a datagram to the queue's thread.
+    pub(crate) fn hand_joined(&self, joined: Joined) {
+        let mut inbox = lock(&self.inbox);
+        if inbox.frames.len() >= INBOX_FRAMES_MAX || inbox.joined >= INBOX_JOINED_MAX {
+            self.inbox_lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        inbox.joined += 1;
+        inbox.frames.push_back(Handed::Joined(joined));
+        drop(inbox);
+        self.waker.wake();
+    }
+
+    /// Asks the queue's thread, and waits for its answer; none if it has ended.
+    pub(crate) fn ask(&self, first: usize) -> Option<Part> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let mut inbox = lock(&self.inbox);
+        if inbox.is_closed {
+            return None;
+        }
+        inbox.questions.push(Question { first, answer });
+        drop(inbox);
+        self.waker.wake();
+        answered.recv().ok()
+    }
+
+    /// Nobody asks any more, and who did gets no answer.
+    pub(crate) fn close(&self) {
+        let mut inbox = lock(&self.inbox);
+        inbox.is_closed = true;
+        inbox.questions.clear();
+    }
+
+    /// Exchanges what waits for what was dealt with; what others ask.
+    pub(crate) fn take_handed(
+        &self,
+        frames: &mut VecDeque<Handed>,
+        done: &mut Vec<Vec<u8>>,
+    ) -> Vec<Question> {
         let mut inbox = lock(&self.inbox);
         std::mem::swap(&mut inbox.frames, frames);
+        inbox.joined = 0;
         for mut bytes in done.drain(..) {
             if bytes.capacity() <= SPARE_BYTES_MAX {
                 bytes.clear();
                 inbox.spare.push(bytes);
             }
         }
+        std::mem::take(&mut inbox.questions)
     }
 
     pub(crate) fn publish(&self, change: impl FnOnce(&mut Readings)) {
@@ -143,3 +204,6 @@ impl PerQueue {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

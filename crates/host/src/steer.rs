@@ -6,7 +6,7 @@
 
 use std::{net::IpAddr, ops::RangeInclusive};
 
-use portolan_stack::random::Key;
+use portolan_stack::{Joined, random::Key};
 use portolan_wire::{
     arp,
     ethernet::{EtherType, Packet},
@@ -80,6 +80,21 @@ impl Steering {
         self.find(frame).unwrap_or(Whose::Queue(0))
     }
 
+    /// Where a datagram belongs that was put together from fragments, which all go to the first
+    /// queue.
+    pub(crate) fn of_joined(&self, joined: &Joined) -> Whose {
+        let ends = (joined.source(), joined.destination());
+        self.of_upper(ends, joined.protocol(), joined.payload()).unwrap_or(Whose::Queue(0))
+    }
+
+    fn of_upper(&self, ends: (IpAddr, IpAddr), protocol: u8, payload: &[u8]) -> Option<Whose> {
+        match (protocol, ends.0) {
+            (protocol::ICMPV4, IpAddr::V4(_)) => of_message(payload, &ICMPV4_FOR_ALL),
+            (protocol::ICMPV6, IpAddr::V6(_)) => of_message(payload, &ICMPV6_FOR_ALL),
+            _ => self.of_ports(protocol, ends, payload),
+        }
+    }
+
     fn find(&self, frame: &[u8]) -> Option<Whose> {
         let frame = Packet::parse(frame).ok()?;
         match frame.ethertype() {
@@ -92,22 +107,18 @@ impl Steering {
             EtherType::IPV4 => {
                 let packet = ipv4::Packet::parse(frame.payload()).ok()?;
                 let ends = (packet.source().into(), packet.destination().into());
-                match packet.protocol() {
-                    // Its parts meet in one place.
-                    _ if packet.is_fragment() => None,
-                    protocol::ICMPV4 => of_message(packet.payload(), &ICMPV4_FOR_ALL),
-                    protocol => self.of_ports(protocol, ends, packet.payload()),
-                }
+                // Its parts meet in one place.
+                let is_whole = !packet.is_fragment();
+                is_whole.then(|| self.of_upper(ends, packet.protocol(), packet.payload()))?
             }
             EtherType::IPV6 => {
                 let packet = ipv6::Packet::parse(frame.payload()).ok()?;
                 let ends = (packet.source().into(), packet.destination().into());
                 let upper = packet.upper_layer().ok()?;
-                match upper.protocol {
-                    _ if upper.fragment.is_some() => None,
-                    protocol::ICMPV6 => of_message(upper.payload, &ICMPV6_FOR_ALL),
-                    protocol => self.of_ports(protocol, ends, upper.payload),
-                }
+                // RFC 6946: one that is all there is no part.
+                let is_part = |of: ipv6::Fragment| of.offset > 0 || of.more_fragments;
+                let is_whole = !upper.fragment.is_some_and(is_part);
+                is_whole.then(|| self.of_upper(ends, upper.protocol, upper.payload))?
             }
             _ => None,
         }

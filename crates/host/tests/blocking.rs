@@ -1,21 +1,22 @@
 //! Handles that wait, between two hosts on a link in memory.
 
 mod pair;
+mod spread;
 
 use std::{
     io::{self, Read, Write},
-    os::fd::BorrowedFd,
-    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
 
 use pair::{CLIENT, SERVER, at, config};
 use portolan_host::{
-    Error,
-    blocking::{Connection, Endpoint},
-    nic::{self, Arrival, Departure, Mem, Nic, Offloads, mem},
+    Error, Host,
+    blocking::{Connection, Datagrams, Endpoint, Listener},
+    nic::mem,
+    stack::tcp::{Info, Keepalive, Reason, State},
 };
+use spread::spread;
 
 /// Long enough for any machine; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,36 +29,6 @@ fn endpoints(queues: usize) -> (Endpoint, Endpoint) {
     (server, Endpoint::start(&config(CLIENT), vec![client]).unwrap())
 }
 
-/// One of several queues of a device that gives each frame to whoever asks first.
-#[derive(Debug)]
-struct Spread(Arc<Mutex<Mem>>);
-
-fn spread(device: Mem, queues: usize) -> Vec<Spread> {
-    let device = Arc::new(Mutex::new(device));
-    (0..queues).map(|_| Spread(Arc::clone(&device))).collect()
-}
-
-impl Nic for Spread {
-    fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, nic::Error> {
-        self.0.lock().unwrap().receive(take)
-    }
-
-    fn transmit(
-        &mut self,
-        fill: &mut dyn FnMut(&mut [u8]) -> Option<Departure>,
-    ) -> Result<usize, nic::Error> {
-        self.0.lock().unwrap().transmit(fill)
-    }
-
-    fn offloads(&self) -> Offloads {
-        self.0.lock().unwrap().offloads()
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-}
-
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|nth| (nth * 7 + nth / 251) as u8).collect()
 }
@@ -65,8 +36,8 @@ fn bytes(count: usize) -> Vec<u8> {
 /// A connection's two ends: the server's, and the client's.
 fn connect(server: &Endpoint, client: &Endpoint, port: u16) -> (Connection, Connection) {
     let listener = server.listen(None, port).unwrap();
-    let mut there = client.connect(at(port)).unwrap();
-    let mut here = listener.accept().unwrap();
+    let there = client.connect(at(port)).unwrap();
+    let here = listener.accept().unwrap();
     here.set_timeout(Some(PATIENCE));
     there.set_timeout(Some(PATIENCE));
     (here, there)
@@ -166,10 +137,10 @@ fn a_port_is_refused_before_and_after_somebody_listens() {
 fn datagrams_come_and_go_and_a_closed_port_takes_none() {
     for queues in [1, 3] {
         let (server, client) = endpoints(queues);
-        let mut here = server.bind(None, 53).unwrap();
+        let here = server.bind(None, 53).unwrap();
         here.set_timeout(Some(PATIENCE));
         assert!(matches!(server.bind(None, 53), Err(Error::Bind { port: 53, .. })));
-        let mut there = client.bind(None, 0).unwrap();
+        let there = client.bind(None, 0).unwrap();
         there.set_timeout(Some(PATIENCE));
         let (mut buffer, long) = ([0; 4_000], bytes(3_000));
         thread::scope(|scope| {
@@ -274,4 +245,136 @@ fn connections_from_a_host_with_several_queues_find_back() {
         there.read_exact(&mut byte).unwrap();
         assert_eq!(byte, [nth]);
     }
+}
+
+/// Waits until it is so.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what} has not come");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn no_call_waits_longer_than_it_may() {
+    let (server, client) = endpoints(1);
+    let listener = server.listen(None, 7).unwrap();
+    let timed_out = |error: io::Error| assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+    for longest in [Duration::ZERO, Duration::from_millis(5)] {
+        listener.set_timeout(Some(longest));
+        timed_out(listener.accept().unwrap_err());
+    }
+    listener.set_timeout(Some(PATIENCE));
+    let (mut there, mut here) = (client.connect(at(7)).unwrap(), listener.accept().unwrap());
+    // Each direction has its own, and who waits already keeps his.
+    here.set_write_timeout(Some(PATIENCE));
+    here.set_read_timeout(Some(Duration::ZERO));
+    timed_out(here.read(&mut [0; 8]).unwrap_err());
+    here.write_all(b"x").unwrap();
+    there.set_timeout(Some(Duration::MAX));
+    there.read_exact(&mut [0]).unwrap();
+    // No host has this address.
+    let nobody = "192.0.2.9:80".parse().unwrap();
+    let error = client.connect_timeout(nobody, Duration::from_millis(20)).unwrap_err();
+    assert!(error.to_string().contains("cannot connect to 192.0.2.9:80: no answer"), "{error}");
+    timed_out(error);
+    wait_until("the end of what was given up", || client.connections().len() == 1);
+    drop((here, there));
+}
+
+#[test]
+fn errors_of_connecting_name_the_other_end() {
+    let (_server, client) = endpoints(1);
+    let said = |remote: &str, kind| {
+        let error = client.connect(remote.parse().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().starts_with(&format!("cannot connect to {remote}: ")), "{error}");
+    };
+    said("192.0.2.1:7", io::ErrorKind::ConnectionRefused);
+    said("198.51.100.1:7", io::ErrorKind::NetworkUnreachable);
+    said("[2001:db8::1]:7", io::ErrorKind::NetworkUnreachable);
+    said("192.0.2.1:0", io::ErrorKind::InvalidInput);
+    said("192.0.2.2:7", io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn connections_have_settings_and_tell_how_they_stand() {
+    let options = mem::Options::default();
+    let (near, far) = mem::pair(&options);
+    let server = Endpoint::start(&config(SERVER), vec![near]).unwrap();
+    let mut probing = config(CLIENT);
+    let (idle, interval) = (Duration::from_millis(20), Duration::from_millis(20));
+    probing.tcp.keepalive = Some(Keepalive { idle, interval, probes: 9 });
+    let client = Endpoint::start(&probing, vec![far]).unwrap();
+    let (here, there) = connect(&server, &client, 7);
+    let (mut asks, mut answers) = (&there, &here);
+    asks.write_all(b"x").unwrap();
+    answers.read_exact(&mut [0]).unwrap();
+    let info = there.info().unwrap();
+    assert_eq!(info.state, State::Established);
+    assert!(info.round_trip.is_some() && info.congestion_window > 0, "{info:?}");
+    assert_eq!(info.flow.remote_port, 7);
+    there.set_nodelay(true).unwrap();
+    there.set_user_timeout(Some(Duration::from_secs(1))).unwrap();
+    there.set_keepalive(true).unwrap();
+    wait_until("a probe", || client.readings()[0].tcp.keepalives > 0);
+    there.set_keepalive(false).unwrap();
+    // After its end, too, as long as the handle is there.
+    here.abort();
+    assert_eq!(asks.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+    assert_eq!(there.info().unwrap().reason, Some(Reason::Reset));
+    client.stop().unwrap();
+    assert_eq!(there.info().unwrap_err().kind(), io::ErrorKind::NotConnected);
+    assert_eq!(there.set_nodelay(true).unwrap_err().kind(), io::ErrorKind::NotConnected);
+}
+
+#[test]
+fn all_connections_of_all_queues_are_told() {
+    let (server, client) = endpoints(3);
+    let listener = server.listen(None, 7).unwrap();
+    assert_eq!(listener.local(), (None, 7));
+    let open: Vec<_> =
+        (0..30).map(|_| (client.connect(at(7)).unwrap(), listener.accept().unwrap())).collect();
+    let ports = |infos: Vec<Info>, of: fn(&Info) -> u16| {
+        let mut ports: Vec<u16> = infos.iter().map(of).collect();
+        ports.sort_unstable();
+        ports
+    };
+    let theirs = ports(client.connections(), |info| info.flow.local_port);
+    assert_eq!(theirs.len(), open.len());
+    assert_eq!(ports(server.connections(), |info| info.flow.remote_port), theirs);
+    server.stop().unwrap();
+    assert!(server.connections().is_empty(), "a host that has ended has none");
+}
+
+#[test]
+fn any_port_of_udp_is_the_same_one_on_all_queues() {
+    let (server, client) = endpoints(3);
+    let here = server.bind(None, 0).unwrap();
+    let (address, port) = here.local();
+    assert!(address.is_none() && port != 0);
+    here.set_timeout(Some(PATIENCE));
+    // From several ports, so that all queues get some.
+    for nth in 0..20_u8 {
+        let there = client.bind(None, 0).unwrap();
+        there.send_to(&[nth], at(port)).unwrap();
+        let mut byte = [0];
+        let (_, from) = here.receive_from(&mut byte).unwrap();
+        assert_eq!((byte, from.port()), ([nth], there.local().1));
+    }
+    let error = here.send_to(&[0; 65_508], at(9)).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+}
+
+/// What is used by several threads can be.
+#[test]
+fn handles_may_be_shared() {
+    fn is_shared<T: Send + Sync + std::fmt::Debug + 'static>() {}
+    is_shared::<Endpoint>();
+    is_shared::<Connection>();
+    is_shared::<Listener>();
+    is_shared::<Datagrams>();
+    is_shared::<Host>();
+    is_shared::<Error>();
 }

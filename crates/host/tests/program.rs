@@ -132,5 +132,47 @@ fn a_link_that_is_down_is_counted_and_ends_nothing() {
         thread::yield_now();
     }
     assert!(!host.has_ended());
+    // Once, however long it lasts.
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(host.readings()[0].link_down, 1);
     host.stop().unwrap();
+}
+
+/// Panics at the first datagram.
+struct Fragile {
+    /// Its copies tell how many of these there still are.
+    _copy: Arc<()>,
+}
+
+impl Program for Fragile {
+    fn begin(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+        context.bind(None, 9).map(drop)
+    }
+
+    fn event(&mut self, _context: &mut Context<'_>, event: Event) {
+        assert!(!matches!(event, Event::Udp(_)), "a datagram");
+    }
+
+    fn end(&mut self, _context: &mut Context<'_>, _how: Ending) {}
+}
+
+#[test]
+fn a_program_that_panics_takes_the_other_threads_along() {
+    let (near, far) = mem::pair(&mem::Options::default());
+    let (second, _nobody) = mem::pair(&mem::Options::default());
+    let there_are = Arc::new(());
+    let fragile = || Fragile { _copy: Arc::clone(&there_are) };
+    let queues = vec![(near, fragile()), (second, fragile())];
+    let mut host = Host::start(&config(SERVER), queues).unwrap();
+    let client = Endpoint::start(&config(CLIENT), vec![far]).unwrap();
+    // Which of the two gets it is not said: until one does.
+    let begun = Instant::now();
+    while Arc::strong_count(&there_are) > 1 {
+        assert!(begun.elapsed() < PATIENCE);
+        let from = client.bind(None, 0).unwrap();
+        from.send_to(b"x", at(9)).unwrap();
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(host.connections().is_empty(), "nobody answers any more, and nobody waits for that");
+    assert!(matches!(host.stop(), Err(Error::Panicked)));
 }

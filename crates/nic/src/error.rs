@@ -2,6 +2,8 @@
 
 use std::io;
 
+use portolan_sys::interface;
+
 /// Why a device cannot be opened or used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -16,10 +18,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The kernel offers no TUN/TAP to this process.
-    #[error(
-        "cannot open TAP {interface}: /dev/net/tun: {source}; load the module with `modprobe tun`, \
-         and in a container let it have the device (--device /dev/net/tun)"
-    )]
+    #[error("cannot open TAP {interface}: /dev/net/tun: {source}; {}", tun_advice(source))]
     NoTun {
         /// The interface that was asked for.
         interface: String,
@@ -149,9 +148,11 @@ fn advice(kind: Kind, source: &io::Error, interface: &str) -> String {
             "another program has it: stop that one (`fuser /dev/net/tun` names it), or take \
              another name than {interface}"
         ),
+        (Kind::Tap, Some(EINVAL)) if !is_name(interface) => {
+            "a name has 1 to 15 bytes, without slashes, colons and spaces".to_owned()
+        }
         (Kind::Tap, Some(EINVAL)) => format!(
-            "a name has 1 to 15 bytes, and an interface that exists has to be a TAP, for several \
-             queues one with multi_queue: `ip -details link show {interface}` tells; make it anew \
+            "an interface that exists has to be a TAP, for several queues one with multi_queue: `ip -details link show {interface}` tells; make it anew \
              with `ip tuntap del dev {interface} mode tap`, `ip tuntap add dev {interface} mode \
              tap multi_queue`"
         ),
@@ -164,6 +165,26 @@ fn advice(kind: Kind, source: &io::Error, interface: &str) -> String {
         }
         _ => "`ip link` shows the interface's state".to_owned(),
     }
+}
+
+/// What to do about a /dev/net/tun that cannot be opened.
+fn tun_advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "run with sudo, or let root open it to all with `chmod 0666 /dev/net/tun`, as most \
+             systems do: an interface still needs CAP_NET_ADMIN, or to be made for the user"
+        }
+        _ => {
+            "load the module with `modprobe tun`, and in a container let it have the device \
+             (--device /dev/net/tun)"
+        }
+    }
+}
+
+/// Whether an interface can be called so (`dev_valid_name` in Linux's net/core/dev.c).
+fn is_name(name: &str) -> bool {
+    let is_short = (1..=interface::NAME_BYTES_MAX).contains(&name.len());
+    is_short && name != "." && name != ".." && !name.contains(['/', ':', ' ', '\t', '\n'])
 }
 
 impl Error {

@@ -54,6 +54,10 @@ impl Default for Options {
 pub struct Packet {
     socket: LinkSocket,
     name: String,
+    index: u32,
+    /// It was down when it was looked at last. The kernel says so once, and not that it went
+    /// afterwards.
+    is_down: bool,
     offloads: Offloads,
     arriving: Vec<Frame>,
     departing: Vec<Frame>,
@@ -109,15 +113,12 @@ impl Packet {
             return Err(failed(io::ErrorKind::InvalidInput.into()));
         }
         let cuts_ecn = can("tx-tcp-ecn-segmentation");
-        let open = |socket| Self::with_socket(socket, name, offloads, cuts_ecn);
-        Ok(sockets.into_iter().map(open).collect())
-    }
-
-    fn with_socket(socket: LinkSocket, name: &str, offloads: Offloads, cuts_ecn: bool) -> Self {
         let frames = |bytes: usize| vec![Frame::with_capacity(HEADER_BYTES + bytes); BATCH];
-        Self {
+        let open = |socket| Self {
             socket,
             name: name.to_owned(),
+            index,
+            is_down: false,
             offloads,
             // Whatever is sent: the kernel puts segments together.
             arriving: frames(PACKET_BYTES_MAX + LINK_HEADER_BYTES_MAX),
@@ -125,7 +126,32 @@ impl Packet {
             waiting: 0,
             refusals: 0,
             cuts_ecn,
+        };
+        Ok(sockets.into_iter().map(open).collect())
+    }
+
+    /// What an error of a system call means.
+    fn error(&mut self, verb: &'static str, source: io::Error) -> Error {
+        match Error::of(verb, &self.name, source) {
+            Error::LinkDown { .. } => {
+                self.is_down = true;
+                self.look().err().unwrap_or_else(|| self.down())
+            }
+            error => error,
         }
+    }
+
+    fn down(&self) -> Error {
+        Error::LinkDown { interface: self.name.clone() }
+    }
+
+    /// Whether an interface that was down still is, or is gone.
+    fn look(&mut self) -> Result<(), Error> {
+        if interface::index(&self.name).ok() != Some(self.index) {
+            return Err(Error::Gone { interface: self.name.clone() });
+        }
+        self.is_down = !interface::is_up(&self.name).unwrap_or(false);
+        if self.is_down { Err(self.down()) } else { Ok(()) }
     }
 
     /// How many frames the kernel could not deliver since the last call: there was no room.
@@ -150,7 +176,7 @@ impl Packet {
             };
             if !self.is_full(&error) {
                 self.waiting = 0;
-                return Err(Error::of("transmit", &self.name, error));
+                return Err(self.error("transmit", error));
             }
             self.refusals += 1;
             if self.refusals > REFUSALS_MAX {
@@ -185,8 +211,13 @@ impl Nic for Packet {
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Error> {
         let received = match frames::receive(&self.socket, &mut self.arriving) {
             Ok(received) => received,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
-            Err(error) => return Err(Error::of("receive", &self.name, error)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if self.is_down {
+                    self.look()?;
+                }
+                return Ok(0);
+            }
+            Err(error) => return Err(self.error("receive", error)),
         };
         for frame in &self.arriving[..received] {
             if let Some((header, bytes)) = frame.bytes[..frame.len].split_first_chunk() {

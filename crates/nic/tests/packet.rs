@@ -112,15 +112,30 @@ fn a_link_without_a_carrier_is_down_and_not_full() {
 #[test]
 fn an_interface_that_goes_is_said() {
     in_namespace(|| {
-        let Link { mut near, .. } = on_veth(&Options::default());
-        ip("link del far");
-        let mut next = Some(frame(60, 1));
-        // First that it is down, then that it is gone.
-        let error = near.receive(&mut |_| ()).unwrap_err();
-        assert!(matches!(error, Error::LinkDown { .. }), "{error}");
-        let fill = &mut |buffer: &mut [u8]| conformance::put(buffer, &next.take()?);
-        let error = near.transmit(fill).unwrap_err();
-        assert!(matches!(error, Error::Gone { .. }), "{error}");
+        // At once, or down first: the kernel wakes nobody then when it goes.
+        for is_down_first in [false, true] {
+            let Link { mut near, .. } = on_veth(&Options::default());
+            if is_down_first {
+                ip("link set near down");
+                for _ in 0..3 {
+                    let error = near.receive(&mut |_| ()).unwrap_err();
+                    assert!(matches!(error, Error::LinkDown { .. }), "{error}");
+                }
+                ip("link set near up");
+                assert_eq!(near.receive(&mut |_| ()).unwrap(), 0);
+                ip("link set near down");
+                assert!(near.receive(&mut |_| ()).is_err());
+            }
+            ip("link del far");
+            for _ in 0..3 {
+                let error = near.receive(&mut |_| ()).unwrap_err();
+                assert!(matches!(error, Error::Gone { .. }), "{error}");
+            }
+            let mut next = Some(frame(60, 1));
+            let fill = &mut |buffer: &mut [u8]| conformance::put(buffer, &next.take()?);
+            let error = near.transmit(fill).unwrap_err();
+            assert!(matches!(error, Error::Gone { .. }), "{error}");
+        }
     });
 }
 

@@ -58,6 +58,12 @@ impl Pool {
         self.in_use() > self.limit() / 2
     }
 
+    /// Whether more than three eighths of the blocks are in use: it will be half of them soon.
+    #[must_use]
+    pub const fn is_filling(&self) -> bool {
+        self.in_use() > self.limit().saturating_mul(3) / 8
+    }
+
     const fn ordinary(&self) -> usize {
         self.limit() - self.limit().div_ceil(4)
     }

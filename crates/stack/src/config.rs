@@ -38,6 +38,10 @@ pub struct Config {
     pub detect_duplicates: bool,
     /// Whether routers of IPv6 are asked for, and believed: RFC 4861, section 6.3.
     pub discover_routers: bool,
+    /// Whether this is one of several stacks of a host: then a datagram that was put together from
+    /// fragments waits for [`Stack::take_joined`](crate::Stack::take_joined), as its flow may be
+    /// another stack's.
+    pub shares_flows: bool,
     /// TCP.
     pub tcp: tcp::Config,
     /// What is kept at most.
@@ -56,6 +60,7 @@ impl fmt::Debug for Config {
             .field("offloads", &self.offloads)
             .field("detect_duplicates", &self.detect_duplicates)
             .field("discover_routers", &self.discover_routers)
+            .field("shares_flows", &self.shares_flows)
             .field("tcp", &self.tcp)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
@@ -122,6 +127,9 @@ pub enum ConfigError {
     /// The hardware address is that of a group.
     #[error("{0} is the hardware address of a group: the lowest bit of its first byte must be 0")]
     Group(ethernet::Address),
+    /// The hardware address is none.
+    #[error("00:00:00:00:00:00 is no hardware address: give one such as 02:00:00:00:00:01")]
+    NoHardware,
     /// The MTU is too small.
     #[error("an MTU of {found} bytes is too small: it must be {least} or more")]
     Mtu {
@@ -141,6 +149,20 @@ pub enum ConfigError {
         /// The network.
         network: Cidr,
     },
+    /// A gateway is the host itself.
+    #[error("gateway {0} is an address of this host itself: give the router's")]
+    OwnGateway(IpAddr),
+    /// Two gateways lead to the same network.
+    #[error("two gateways lead to {0}: give one of them")]
+    GatewayTwice(Cidr),
+    /// TCP cannot work so.
+    #[error("{setting} of TCP is wrong: {wanted}")]
+    Tcp {
+        /// The field of [`tcp::Config`].
+        setting: &'static str,
+        /// What it has to be.
+        wanted: &'static str,
+    },
 }
 
 impl Config {
@@ -157,6 +179,7 @@ impl Config {
             offloads: Offloads::default(),
             detect_duplicates: false,
             discover_routers: false,
+            shares_flows: false,
             tcp: tcp::Config::default(),
             limits: Limits::default(),
         }
@@ -169,6 +192,9 @@ impl Config {
         if mac.is_multicast() {
             return Err(ConfigError::Group(mac));
         }
+        if self.mac == [0; 6] {
+            return Err(ConfigError::NoHardware);
+        }
         let is_local = |cidr: &Cidr| is_v6(cidr) && is_link_scope(cidr.address());
         if self.addresses.iter().any(is_v6) && !self.addresses.iter().any(is_local) {
             self.addresses.extend(Cidr::new(link_local(mac).into(), 64));
@@ -179,6 +205,8 @@ impl Config {
         }
         self.check_addresses()?;
         self.check_routes()?;
+        let wrong = |(setting, wanted)| ConfigError::Tcp { setting, wanted };
+        self.tcp.check().map_err(wrong)?;
         Ok(self)
     }
 
@@ -207,12 +235,18 @@ impl Config {
 
     fn check_routes(&self) -> Result<(), ConfigError> {
         check_count("routes", self.routes.len(), ROUTES_MAX)?;
-        for Route { network, gateway } in &self.routes {
+        for (at, Route { network, gateway }) in self.routes.iter().enumerate() {
             if network.address().is_ipv4() != gateway.is_ipv4() {
                 return Err(ConfigError::Versions { gateway: *gateway, network: *network });
             }
             if !self.addresses.iter().any(|own| own.contains(*gateway)) {
                 return Err(ConfigError::Gateway(*gateway));
+            }
+            if self.addresses.iter().any(|own| own.address() == *gateway) {
+                return Err(ConfigError::OwnGateway(*gateway));
+            }
+            if self.routes.iter().skip(at + 1).any(|other| other.network == *network) {
+                return Err(ConfigError::GatewayTwice(*network));
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ pub(crate) mod carrier;
 pub(crate) mod fragment;
 pub(crate) mod ipv4;
 pub(crate) mod ipv6;
+pub(crate) mod joined;
 pub(crate) mod output;
 pub(crate) mod path_mtu;
 pub(crate) mod reassembly;

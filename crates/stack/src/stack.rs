@@ -13,6 +13,7 @@ use crate::{
         address::{self, Addresses},
         carrier::Carrier,
         fragment::Identifications,
+        joined::Joined,
         path_mtu::PathMtus,
         reassembly::Reassembly,
         route::Routes,
@@ -62,6 +63,9 @@ pub struct Stack {
     path_mtus: PathMtus,
     identifications: Identifications,
     reassembly: Reassembly,
+    /// A datagram that another stack of this host may own.
+    joined: Option<Joined>,
+    shares_flows: bool,
     limiter: Limiter,
     udp: Udp,
     tcp: Tcp,
@@ -69,9 +73,6 @@ pub struct Stack {
     router_solicitations: Option<(u8, Instant)>,
     /// A conflict that the program was not told yet.
     conflict: Option<IpAddr>,
-    /// The version of the last TCP segment that left: the next one is likely to have the same, and
-    /// is written where it belongs then.
-    sends_v6: bool,
     discovers_routers: bool,
     /// Whether the last frame was none of TCP.
     message_left: bool,
@@ -109,6 +110,8 @@ impl Stack {
             path_mtus: PathMtus::new(config.mtu, limits.path_mtus, key(PATH_MTUS)),
             identifications: Identifications::new(key(FRAGMENTS)),
             reassembly: Reassembly::new(limits.reassembly_bytes),
+            joined: None,
+            shares_flows: config.shares_flows,
             limiter: Limiter::new(key(ICMP), Random::new(&keys, ICMP_JITTER)),
             udp: Udp::new(
                 limits.udp_bindings,
@@ -119,7 +122,6 @@ impl Stack {
             tcp: Tcp::new(tcp, &keys, now),
             router_solicitations: asks.then_some((ROUTER_SOLICITATIONS, now)),
             conflict: None,
-            sends_v6: false,
             discovers_routers: config.discover_routers,
             message_left: false,
             is_interrupted: false,

@@ -51,13 +51,14 @@ pub use event::{ConnectionId, Event, ListenerId, Ready};
 pub use flow::Flow;
 pub use icmp::{ErrorKind, IcmpError};
 pub use numbers::Numbers;
+pub(crate) use segment::Room;
 pub use segment::{Arrived, Checksum, Ecn, Outgoing};
 pub use verbs::Info;
 
 use connection::{Connection, Context, Spare};
 use listen::Listeners;
 use ports::Ports;
-use pressure::Starved;
+use pressure::{Holders, Starved};
 use replies::{Replies, Reply};
 use segment::{Segment, flow_of};
 use store::Store;
@@ -89,6 +90,8 @@ pub struct Tcp {
     tellers: VecDeque<Teller>,
     /// Who has something to write, and waits for memory.
     starved: Starved,
+    /// Who holds early data.
+    holders: Holders,
     /// A flow that begins again, and the last number of the connection before (RFC 6191).
     reopened: Option<(Flow, portolan_wire::Seq)>,
 }
@@ -119,6 +122,7 @@ impl Tcp {
             senders: VecDeque::new(),
             tellers: VecDeque::new(),
             starved: Starved::new(),
+            holders: Holders::new(),
             reopened: None,
             keys: *keys,
             config,
@@ -184,30 +188,41 @@ impl Tcp {
     /// event, verb or timeout. The buffer takes any segment if it has room for the path's largest
     /// packet, or for as much as the device splits.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Outgoing> {
+        self.poll_transmit_behind(now, &mut Room { buffer, headers_v4: 0, headers_v6: 0 })
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), with room before the segment for the headers of
+    /// the version of IP that it leaves by.
+    pub(crate) fn poll_transmit_behind(
+        &mut self,
+        now: Instant,
+        room: &mut Room<'_>,
+    ) -> Option<Outgoing> {
         // Before the ACKs that are newer.
-        if let Some(outgoing) = self.owed.poll_transmit(buffer, &self.config) {
+        if let Some(outgoing) = self.owed.poll_transmit(room, &self.config) {
             self.counters.segments_sent += 1;
             return Some(outgoing);
         }
         // By turns, so that a flood of SYNs does not silence connections, nor they the answers.
         if self.replies.has_turn() {
-            self.transmit_reply(buffer).or_else(|| self.transmit_connection(now, buffer))
+            self.transmit_reply(room).or_else(|| self.transmit_connection(now, room))
         } else {
-            self.transmit_connection(now, buffer).or_else(|| self.transmit_reply(buffer))
+            self.transmit_connection(now, room).or_else(|| self.transmit_reply(room))
         }
     }
 
-    fn transmit_reply(&mut self, buffer: &mut [u8]) -> Option<Outgoing> {
-        let outgoing = self.replies.poll_transmit(buffer, &self.config)?;
+    fn transmit_reply(&mut self, room: &mut Room<'_>) -> Option<Outgoing> {
+        let outgoing = self.replies.poll_transmit(room, &self.config)?;
         self.counters.segments_sent += 1;
         Some(outgoing)
     }
 
-    fn transmit_connection(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Outgoing> {
+    fn transmit_connection(&mut self, now: Instant, room: &mut Room<'_>) -> Option<Outgoing> {
         self.replies.give_turn();
         while let Some(index) = self.senders.pop_front() {
             let (mut context, connections) = self.context(now);
             let Some(connection) = connections.get_mut(index) else { continue };
+            let buffer = room.behind_headers(connection.flow.remote);
             let outgoing = connection.poll_transmit(buffer, &mut context);
             // Who had nothing asks again when something has happened.
             connection.due.is_queued = outgoing.is_none();
@@ -286,9 +301,14 @@ impl Tcp {
         let generation = self.connections.generation(index).unwrap_or_default();
         let id = ConnectionId { index, generation };
         self.acknowledge_apart(index, now);
+        if self.pool.is_filling() {
+            self.discard_early_data(index, now);
+        }
         let (mut context, connections) = self.context(now);
-        if let Some(connection) = connections.get_mut(index) {
-            connection.handle_segment(segment, &mut context, &mut |data| deliver(id, data));
+        let Some(connection) = connections.get_mut(index) else { return };
+        connection.handle_segment(segment, &mut context, &mut |data| deliver(id, data));
+        if connection.receiver.holds_early_data() && !connection.owner.is_holder {
+            self.remember_holder(id);
         }
     }
 

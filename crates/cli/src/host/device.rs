@@ -137,7 +137,7 @@ struct Captured(Pcap<Queue>);
 impl Captured {
     fn tell(&mut self) {
         if let Some(error) = self.0.take_error() {
-            anstream::eprintln!("portolan: {error}");
+            tell!("portolan: {error}");
         }
     }
 }

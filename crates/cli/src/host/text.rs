@@ -116,7 +116,8 @@ fn faults(figures: &Figures) -> impl Iterator<Item = (&'static str, u64)> {
     let of = |group: &'static str, names: &'static [&'static str]| {
         names.iter().map(move |name| (*name, figures.count(group, name)))
     };
-    let tcp = of("tcp", &["segments_retransmitted", "timeouts", "checksum_wrong", "no_buffer"]);
+    let tcp = &["segments_retransmitted", "timeouts", "checksum_wrong", "no_buffer"];
+    let tcp = of("tcp", tcp).chain(of("tcp", &["early_discarded"]));
     let queues = of("queues", &["handed_lost", "refused", "link_down"]);
     let lost = of("unsent", &["neighbor_silent", "outbox_full"]);
     tcp.chain(queues).chain(lost).filter(|(_, count)| *count > 0)

@@ -151,7 +151,7 @@ fn write_all(folder: &Path, outcome: &Outcome) -> anyhow::Result<()> {
     for (name, text) in files {
         let file = folder.join(name);
         fs::write(&file, text).with_context(|| cannot_write(&file))?;
-        anstream::eprintln!("wrote {}", file.display());
+        tell!("wrote {}", file.display());
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ impl Bar {
         self.bar.set_length(of.into());
         self.bar.set_position(done.into());
         if !self.is_terminal && done == of {
-            anstream::eprintln!("{job}, {strategy}: {done}");
+            tell!("{job}, {strategy}: {done}");
         }
     }
 

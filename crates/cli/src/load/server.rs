@@ -126,7 +126,7 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<ExitCode> {
         let (version, addresses) = (portolan_load::VERSION, server.addresses());
         print_json(&Ready { version, kind: "ready", addresses })?;
     } else {
-        anstream::eprintln!("ready");
+        tell!("ready");
     }
     args.watch(&mut server, &signals)?;
     server.settle()?;
@@ -207,7 +207,7 @@ impl ServerArgs {
         if self.json {
             print_json(&server.interval())?;
         } else if self.is_shown() {
-            anstream::eprintln!("{}", text::interval(&server.interval()));
+            tell!("{}", text::interval(&server.interval()));
         }
         Ok(())
     }

@@ -80,9 +80,7 @@ pub fn run(config: Config) -> anyhow::Result<ExitCode> {
 
 fn announce(address: Option<SocketAddr>) {
     if let Some(address) = address {
-        anstream::eprintln!(
-            "portolan: the live map is on http://{address}/ until you press Ctrl-C"
-        );
+        tell!("portolan: the live map is on http://{address}/ until you press Ctrl-C");
     }
 }
 

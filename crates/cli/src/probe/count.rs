@@ -55,7 +55,7 @@ pub fn run(args: &ProbeArgs, targets: &Targets, count: u64) -> anyhow::Result<Ex
         verdicts.add(finding.verdict);
         times.add(finding.took.as_micros());
         if let Verdict::Error(_) = finding.verdict {
-            anstream::eprintln!("portolan: {target}: {}", finding.verdict);
+            tell!("portolan: {target}: {}", finding.verdict);
             break;
         }
     }

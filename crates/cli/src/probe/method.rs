@@ -52,11 +52,9 @@ fn best(settings: SynSettings) -> anyhow::Result<Box<dyn Method + Send>> {
     match open(MethodName::Syn, settings) {
         Ok(method) => return Ok(method),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            anstream::eprintln!(
-                "portolan: asking by quiet; syn is faster and needs CAP_NET_RAW: run with sudo"
-            );
+            tell!("portolan: asking by quiet; syn is faster and needs CAP_NET_RAW: run with sudo");
         }
-        Err(error) => anstream::eprintln!("portolan: asking by quiet; syn cannot be used: {error}"),
+        Err(error) => tell!("portolan: asking by quiet; syn cannot be used: {error}"),
     }
     open(MethodName::Quiet, settings).map_err(|error| refusal(MethodName::Quiet, error))
 }

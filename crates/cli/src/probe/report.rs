@@ -295,7 +295,7 @@ impl Report {
         }
         if self.sinks.iter().any(|sink| sink.format() == Format::Text) {
             for line in text::summary(self.checks, self.found, summary) {
-                anstream::eprintln!("{line}");
+                tell!("{line}");
             }
         }
         Ok(())

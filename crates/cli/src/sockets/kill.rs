@@ -71,11 +71,11 @@ pub fn run(
     })?;
     let targets = targets.into_vec();
     if targets.is_empty() {
-        anstream::eprintln!("portolan: no socket matches, so there is nothing to close");
+        tell!("portolan: no socket matches, so there is nothing to close");
         return Ok(ExitCode::SUCCESS);
     }
     if ask && !is_agreed(&targets, &lines)? {
-        anstream::eprintln!("portolan: nothing was closed");
+        tell!("portolan: nothing was closed");
         return Ok(ExitCode::from(1));
     }
     let mut report = Report::default();

@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         };
         let (places, hidden) = (found.places, found.hidden_processes);
         if let Some(gaps) = gaps::known_before(config, method, owners.hidden_processes()) {
-            anstream::eprintln!("portolan: {gaps}");
+            tell!("portolan: {gaps}");
         }
         let (coverage, told) = (Coverage::default(), Told::default());
         let unentered = Unentered::beside(hidden);
@@ -160,13 +160,13 @@ impl<'a> Reader<'a> {
     /// Says what a listing lacks.
     pub fn say_what_is_missing(&self) {
         if self.coverage.skipped > 0 {
-            anstream::eprintln!(
+            tell!(
                 "portolan: {} entries of the kernel's tables could not be read and are missing",
                 self.coverage.skipped
             );
         }
         if self.coverage.torn {
-            anstream::eprintln!(
+            tell!(
                 "portolan: the kernel's tables changed while they were read: a socket may be \
                  missing or listed twice"
             );
@@ -176,10 +176,10 @@ impl<'a> Reader<'a> {
         if self.owners.hidden_processes() == 0
             && let Some(unheld) = self.told.unheld(user::is_root())
         {
-            anstream::eprintln!("portolan: {unheld}");
+            tell!("portolan: {unheld}");
         }
         if let Some(gaps) = self.told.unexpected(self.config, self.method) {
-            anstream::eprintln!("portolan: {gaps}");
+            tell!("portolan: {gaps}");
         }
     }
 }

@@ -56,7 +56,7 @@ impl Unentered {
 
     /// Says it.
     pub fn say(&self) {
-        self.sentences().iter().for_each(|sentence| anstream::eprintln!("portolan: {sentence}"));
+        self.sentences().iter().for_each(|sentence| tell!("portolan: {sentence}"));
     }
 }
 

@@ -107,7 +107,7 @@ impl Changes {
         let queries = config.queries();
         let wish = Wish { query: &queries[0], owners: config.needs_owners, again: true };
         let method = choose(&wish).context("cannot list the sockets of this host")?.method;
-        anstream::eprintln!(
+        tell!(
             "portolan: the kernel's events cannot be followed ({reason}); the listings of \
              {} are compared, and what comes and goes between two of them is not seen",
             method.describe()
@@ -156,7 +156,7 @@ pub fn run(config: &Config, pace: Duration, out: &mut impl Write) -> anyhow::Res
         // What is there already is no news.
         say(&changes.refresh()?);
     }
-    anstream::eprintln!("portolan: {}; what changes follows", changes.describe());
+    tell!("portolan: {}; what changes follows", changes.describe());
     watcher.heading(out)?;
     let mut due = Instant::now();
     loop {
@@ -197,10 +197,10 @@ fn waits_for_readers(until: Instant) -> bool {
 /// Says what a refresh lacks.
 fn say(refresh: &Refresh) {
     if let Some(reason) = &refresh.rewalked {
-        anstream::eprintln!("portolan: {reason}");
+        tell!("portolan: {reason}");
     }
     if refresh.left_out > 0 {
-        anstream::eprintln!(
+        tell!(
             "portolan: {} sockets are not followed: there are too many; narrow it to one network \
              namespace",
             refresh.left_out
@@ -208,7 +208,7 @@ fn say(refresh: &Refresh) {
     }
     // That a namespace ends is no trouble.
     for (place, error) in refresh.failed.iter().filter(|(_, error)| !error.means_an_end()) {
-        anstream::eprintln!("portolan: {place} is not followed any more: {error}");
+        tell!("portolan: {place} is not followed any more: {error}");
     }
 }
 

@@ -64,7 +64,7 @@ pub fn run(
             Err(error) if failures >= FAILURES_MAX || waited == Waited::Asked => return Err(error),
             Err(error) => {
                 failures += 1;
-                anstream::eprintln!("portolan: {}; tried again", print::error(&error));
+                tell!("portolan: {}; tried again", print::error(&error));
             }
         }
         if !pace.goes_on(Instant::now()) || waited == Waited::Asked {
@@ -115,7 +115,7 @@ fn is_read() -> bool {
 fn warn(observed: &Observed, warned: &mut BTreeSet<String>) {
     let warnings: BTreeSet<String> = observed.warnings.iter().cloned().collect();
     for warning in warnings.difference(warned) {
-        anstream::eprintln!("portolan: {}", printable(warning));
+        tell!("portolan: {}", printable(warning));
     }
     *warned = warnings;
 }

@@ -64,6 +64,13 @@ impl Bridge {
         self.links.get_mut(id.index())?.as_mut().filter(|link| link.id == id)
     }
 
+    /// The connection of a pipe, if it is still there.
+    fn id_of(&self, pipe: &Arc<Pipe>) -> Option<ConnectionId> {
+        let index = pipe.lock().index?;
+        let link = self.links.get(index)?.as_ref()?;
+        Arc::ptr_eq(&link.pipe, pipe).then_some(link.id)
+    }
+
     fn insert(&mut self, id: ConnectionId, pipe: Arc<Pipe>) {
         if self.links.len() <= id.index() {
             self.links.resize_with(id.index() + 1, || None);
@@ -82,8 +89,11 @@ impl Bridge {
                 let _ = answer.send(opened);
             }
             Order::Bind { address, port, post, answer } => {
-                let bound = context.bind(address, port);
-                let _ = answer.send(bound.map(|id| self.posts.push((id, post))));
+                let bound = context.bind(address, port).map(|id| {
+                    self.posts.push((id, post));
+                    context.stack.udp_local(id).map_or(port, |(_, port)| port)
+                });
+                let _ = answer.send(bound);
             }
             Order::Connect { remote, pipe } => match context.stack.connect(remote, context.now) {
                 Ok(id) => {
@@ -92,14 +102,15 @@ impl Bridge {
                 }
                 Err(error) => pipe.fail(Failure::Connection(error)),
             },
+            Order::Do { pipe, verb } => {
+                // Where the connection is gone, who asked learns it by the sender that is dropped.
+                if let Some(id) = self.id_of(&pipe) {
+                    (verb.0)(context.stack.tcp(), id, context.now);
+                }
+            }
             Order::Pump(pipe) => {
-                let whose = |link: &&Link| Arc::ptr_eq(&link.pipe, &pipe);
-                let mut state = pipe.lock();
-                state.is_ordered = false;
-                let index = state.index;
-                drop(state);
-                let link = index.and_then(|index| self.links.get(index)?.as_ref());
-                if let Some(id) = link.filter(whose).map(|link| link.id) {
+                pipe.lock().is_ordered = false;
+                if let Some(id) = self.id_of(&pipe) {
                     self.pump(context, id, Ready::default());
                 }
             }
@@ -241,7 +252,7 @@ impl Bridge {
                 Order::Accept(line) => line.end(),
                 Order::Exchange(post) => post.end(),
                 // Who asked learns it by the answer's sender that is dropped.
-                Order::Listen { .. } | Order::Bind { .. } => {}
+                Order::Listen { .. } | Order::Bind { .. } | Order::Do { .. } => {}
             }
         }
     }

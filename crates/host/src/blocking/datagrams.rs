@@ -3,14 +3,16 @@
 use std::{
     collections::VecDeque,
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Condvar, Mutex, MutexGuard},
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use portolan_stack::UdpError;
 
 use super::{
     mailbox::{Mailbox, Order},
-    pipe,
+    pipe::{self, Patience},
 };
 use crate::shared::lock;
 
@@ -22,7 +24,8 @@ const WAITING_MAX: usize = 256;
 pub struct Datagrams {
     post: Arc<Post>,
     mailboxes: Vec<Arc<Mailbox>>,
-    patience: Option<Duration>,
+    place: (Option<IpAddr>, u16),
+    patience: Patience,
 }
 
 /// What lies between the handle and the threads.
@@ -51,18 +54,30 @@ pub(super) struct Datagram {
 }
 
 impl Datagrams {
-    pub(super) fn new(mailboxes: Vec<Arc<Mailbox>>) -> Self {
+    pub(super) fn new(mailboxes: Vec<Arc<Mailbox>>, place: (Option<IpAddr>, u16)) -> Self {
         let post = Post { state: Mutex::default(), changed: Condvar::new() };
-        Self { post: Arc::new(post), mailboxes, patience: None }
+        Self { post: Arc::new(post), mailboxes, place, patience: Patience::default() }
+    }
+
+    /// Once it is known which one it is.
+    pub(super) fn set_port(&mut self, port: u16) {
+        self.place.1 = port;
+    }
+
+    /// Where it is bound: the address, if it is one alone, and the port.
+    #[must_use]
+    pub fn local(&self) -> (Option<IpAddr>, u16) {
+        self.place
     }
 
     pub(super) fn post(&self) -> Arc<Post> {
         Arc::clone(&self.post)
     }
 
-    /// How long receiving and sending wait at most; for ever, if there is no time.
-    pub fn set_timeout(&mut self, longest: Option<Duration>) {
-        self.patience = longest;
+    /// How long receiving and sending wait at most; for ever, if there is no time, and not at all
+    /// with [`Duration::ZERO`]. Holds for calls that begin after it.
+    pub fn set_timeout(&self, longest: Option<Duration>) {
+        self.patience.set(longest);
     }
 
     /// Waits for a datagram: its length, of which what is beyond the buffer is lost, and its
@@ -91,8 +106,16 @@ impl Datagrams {
     /// everywhere, nobody says whether it arrives.
     ///
     /// # Errors
-    /// `NotConnected` when the host has ended, `TimedOut`.
+    /// `NotConnected` when the host has ended, `TimedOut`, `InvalidInput` for what is longer than a
+    /// datagram can be.
     pub fn send_to(&self, payload: &[u8], to: SocketAddr) -> io::Result<()> {
+        // RFC 768: a length of 16 bits counts the header of 8 bytes; RFC 791: that of the IPv4
+        // packet counts another 20.
+        let max = if to.is_ipv4() { 65_507 } else { 65_527 };
+        if payload.len() > max {
+            let error = UdpError::TooLong { max, found: payload.len() };
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        }
         let mut state = self.wait(|state| state.outgoing.len() < WAITING_MAX)?;
         state.outgoing.push_back(Datagram { other: to, payload: payload.to_vec() });
         if !std::mem::replace(&mut state.is_ordered, true) {
@@ -106,7 +129,7 @@ impl Datagrams {
     }
 
     fn wait(&self, is_wanted: impl Fn(&State) -> bool) -> io::Result<MutexGuard<'_, State>> {
-        let deadline = self.patience.map(|longest| Instant::now() + longest);
+        let deadline = self.patience.deadline();
         let mut state = lock(&self.post.state);
         loop {
             if state.has_host_ended {

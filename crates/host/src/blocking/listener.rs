@@ -3,13 +3,15 @@
 use std::{
     collections::VecDeque,
     io,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    net::IpAddr,
+    sync::{Arc, Condvar, Mutex},
+    time::Duration,
 };
 
 use super::{
     connection::Connection,
     mailbox::{Mailbox, Order},
-    pipe,
+    pipe::{self, Patience},
 };
 use crate::shared::lock;
 
@@ -19,6 +21,8 @@ use crate::shared::lock;
 pub struct Listener {
     line: Arc<Line>,
     mailboxes: Vec<Arc<Mailbox>>,
+    place: (Option<IpAddr>, u16),
+    patience: Patience,
 }
 
 /// Connections that wait to be accepted.
@@ -39,9 +43,26 @@ struct State {
 }
 
 impl Listener {
-    pub(super) fn new(mailboxes: Vec<Arc<Mailbox>>, backlog: usize) -> Self {
+    pub(super) fn new(
+        mailboxes: Vec<Arc<Mailbox>>,
+        place: (Option<IpAddr>, u16),
+        backlog: usize,
+    ) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self { line: Arc::new(Line { state, changed, backlog }), mailboxes }
+        let line = Arc::new(Line { state, changed, backlog });
+        Self { line, mailboxes, place, patience: Patience::default() }
+    }
+
+    /// Where it listens: the address, if it is one alone, and the port.
+    #[must_use]
+    pub fn local(&self) -> (Option<IpAddr>, u16) {
+        self.place
+    }
+
+    /// How long [`accept`](Self::accept) waits at most; for ever, if there is no time, and not at
+    /// all with [`Duration::ZERO`]. Holds for calls that begin after it.
+    pub fn set_timeout(&self, longest: Option<Duration>) {
+        self.patience.set(longest);
     }
 
     pub(super) fn line(&self) -> Arc<Line> {
@@ -51,17 +72,15 @@ impl Listener {
     /// Waits for the next connection. Several threads may.
     ///
     /// # Errors
-    /// `NotConnected` when the host has ended.
+    /// `NotConnected` when the host has ended, `TimedOut`.
     pub fn accept(&self) -> io::Result<Connection> {
+        let deadline = self.patience.deadline();
         let mut state = lock(&self.line.state);
         let accepted = loop {
             match state.waiting.pop_front() {
                 Some(connection) => break connection,
                 None if state.has_host_ended => return Err(pipe::ended()),
-                None => {
-                    let changed = &self.line.changed;
-                    state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
+                None => state = pipe::wait(&self.line.changed, state, deadline)?,
             }
         };
         let has_room = state.waiting.len() <= self.line.backlog / 2;

@@ -2,9 +2,14 @@
 
 use std::{
     collections::VecDeque,
-    io,
+    fmt, io,
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, OnceLock, mpsc::SyncSender},
+};
+
+use portolan_stack::{
+    Instant,
+    tcp::{ConnectionId, Tcp},
 };
 
 use super::{
@@ -14,7 +19,8 @@ use super::{
 };
 use crate::{Error, Remote, shared::lock};
 
-/// Something to be done. Of each handle there is one at most, so that there is a bound.
+/// Something to be done. Of each handle there is one at most, or one for each thread that waits for
+/// it, so that there is a bound.
 #[derive(Debug)]
 pub(super) enum Order {
     Listen {
@@ -31,7 +37,13 @@ pub(super) enum Order {
         address: Option<IpAddr>,
         port: u16,
         post: Arc<Post>,
-        answer: SyncSender<Result<(), Error>>,
+        /// With the port, which may have been anyone's choice.
+        answer: SyncSender<Result<u16, Error>>,
+    },
+    /// Something that a connection's user waits for.
+    Do {
+        pipe: Arc<Pipe>,
+        verb: Verb,
     },
     /// There are bytes to send, room for more, or an end.
     Pump(Arc<Pipe>),
@@ -39,6 +51,17 @@ pub(super) enum Order {
     Accept(Arc<Line>),
     /// There are datagrams to send, room for more, or an end.
     Exchange(Arc<Post>),
+}
+
+/// What is done with a connection in its stack.
+pub(super) struct Verb(pub(super) Box<Call>);
+
+type Call = dyn FnOnce(&mut Tcp, ConnectionId, Instant) + Send;
+
+impl fmt::Debug for Verb {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Verb")
+    }
 }
 
 #[derive(Debug)]

@@ -4,8 +4,11 @@ use std::{
     collections::VecDeque,
     io,
     net::SocketAddr,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use portolan_stack::tcp::{self, Reason};
@@ -20,7 +23,7 @@ pub(super) const BUFFER_BYTES: usize = 256 << 10;
 pub(super) struct Pipe {
     state: Mutex<State>,
     pub(super) changed: Condvar,
-    mailbox: Arc<Mailbox>,
+    pub(super) mailbox: Arc<Mailbox>,
 }
 
 #[derive(Debug)]
@@ -96,23 +99,69 @@ impl Pipe {
     }
 }
 
-impl From<Failure> for io::Error {
-    fn from(failure: Failure) -> Self {
-        let Failure::Connection(error) = failure else { return ended() };
-        let kind = match error {
+impl Failure {
+    /// As the standard library calls what the kernel says in the same case.
+    pub(super) fn kind(self) -> io::ErrorKind {
+        let Self::Connection(error) = self else { return io::ErrorKind::NotConnected };
+        match error {
             tcp::Error::Ended(Reason::Refused) => io::ErrorKind::ConnectionRefused,
             tcp::Error::Ended(Reason::Reset) => io::ErrorKind::ConnectionReset,
             tcp::Error::Ended(Reason::Aborted) => io::ErrorKind::ConnectionAborted,
             tcp::Error::Ended(Reason::TimedOut) => io::ErrorKind::TimedOut,
-            tcp::Error::Ended(Reason::Unreachable) | tcp::Error::NoRoute(_) => {
-                io::ErrorKind::HostUnreachable
-            }
+            tcp::Error::Ended(Reason::Unreachable) => io::ErrorKind::HostUnreachable,
+            tcp::Error::NoRoute(_) => io::ErrorKind::NetworkUnreachable,
             tcp::Error::NoFreePort(_) => io::ErrorKind::AddrNotAvailable,
-            tcp::Error::NotADestination(_) => io::ErrorKind::InvalidInput,
+            tcp::Error::PortInUse(_) | tcp::Error::ConnectionInUse(_) => io::ErrorKind::AddrInUse,
+            tcp::Error::NotADestination(_) | tcp::Error::NoPort => io::ErrorKind::InvalidInput,
+            tcp::Error::TooManyConnections(_) => io::ErrorKind::QuotaExceeded,
             tcp::Error::Finished => io::ErrorKind::BrokenPipe,
-            _ => io::ErrorKind::Other,
-        };
-        Self::new(kind, error)
+            tcp::Error::NotConnected | tcp::Error::NoSuchHandle => io::ErrorKind::NotConnected,
+        }
+    }
+
+    /// The same of a connection that was to be opened.
+    pub(super) fn to_connect(self, remote: SocketAddr) -> io::Error {
+        let Self::Connection(source) = self else { return ended() };
+        io::Error::new(self.kind(), crate::Error::Connect { remote, source })
+    }
+}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Connection(error) => Self::new(failure.kind(), error),
+            Failure::HostEnded => ended(),
+        }
+    }
+}
+
+/// How long calls wait at most. Whoever has the handle may change it.
+#[derive(Debug)]
+pub(super) struct Patience {
+    /// [`FOREVER`] stands for no end.
+    micros: AtomicU64,
+}
+
+const FOREVER: u64 = u64::MAX;
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { micros: AtomicU64::new(FOREVER) }
+    }
+}
+
+impl Patience {
+    pub(super) fn set(&self, longest: Option<Duration>) {
+        let micros = longest.and_then(|longest| u64::try_from(longest.as_micros()).ok());
+        self.micros.store(micros.unwrap_or(FOREVER), Ordering::Relaxed);
+    }
+
+    /// When a call that begins now ends.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.micros.load(Ordering::Relaxed) {
+            FOREVER => None,
+            micros => Instant::now().checked_add(Duration::from_micros(micros)),
+        }
     }
 }
 
@@ -132,7 +181,8 @@ pub(super) fn wait<'a, T>(
     };
     let left = at.saturating_duration_since(Instant::now());
     if left.is_zero() {
-        return Err(io::ErrorKind::TimedOut.into());
+        let text = "nothing has changed within the time that the call may wait (set_timeout)";
+        return Err(io::Error::new(io::ErrorKind::TimedOut, text));
     }
     Ok(changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0)
 }

@@ -1,4 +1,4 @@
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::*;
 
@@ -67,4 +67,35 @@ fn segments_and_errors_find_who_knows_them() {
     assert_eq!(steering.of_frame(&frame(1, 0, &[3, 3, 0, 0])), Whose::All, "unreachable");
     assert_eq!(steering.of_frame(&frame(1, 0, &[8, 0, 0, 0])), Whose::Queue(0), "ping");
     assert_eq!(steering.of_frame(&[1, 2, 3]), Whose::Queue(0), "no frame");
+}
+
+/// A frame of IPv6 with a fragment header in front of this payload.
+fn fragment_v6(place: u16, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd];
+    let len = u8::try_from(8 + payload.len()).unwrap();
+    frame.extend([0x60, 0, 0, 0, 0, len, 44, 64]);
+    for address in [OTHER_V6, OWN_V6] {
+        frame.extend(address.octets());
+    }
+    frame.extend([6, 0]);
+    frame.extend(place.to_be_bytes());
+    frame.extend([0, 0, 0, 9]);
+    frame.extend_from_slice(payload);
+    frame
+}
+
+const OWN_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+const OTHER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2);
+
+/// RFC 6946: a fragment that is all there waits for no others, so its queue is known.
+#[test]
+fn an_atomic_fragment_is_a_segment_as_others() {
+    let steering = steering(4);
+    let queue = |port| steering.of_flow((OWN_V6.into(), 80), (OTHER_V6.into(), port));
+    let port = (1..).find(|&port| queue(port) == 3).unwrap();
+    let [high, low] = port.to_be_bytes();
+    let ports = [high, low, 0, 80, 0, 0, 0, 0];
+    assert_eq!(steering.of_frame(&fragment_v6(0, &ports)), Whose::Queue(3));
+    assert_eq!(steering.of_frame(&fragment_v6(1, &ports)), Whose::Queue(0), "others follow");
+    assert_eq!(steering.of_frame(&fragment_v6(8, &ports)), Whose::Queue(0), "it is a later one");
 }

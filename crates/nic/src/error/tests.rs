@@ -20,9 +20,25 @@ fn errors_name_the_interface_and_what_to_do() {
         assert!(text.contains("eth7") && text.contains(advice), "{text}");
         assert!(!text.contains("  "), "{text}");
     }
-    let source = io::Error::from_raw_os_error(2);
-    let text = Error::NoTun { interface: "tap3".to_owned(), source }.to_string();
+    let no_tun = |errno| {
+        let source = io::Error::from_raw_os_error(errno);
+        Error::NoTun { interface: "tap3".to_owned(), source }.to_string()
+    };
+    let text = no_tun(2);
     assert!(text.contains("tap3") && text.contains("modprobe tun"), "{text}");
+    let text = no_tun(13);
+    assert!(text.contains("sudo") && !text.contains("modprobe"), "{text}");
+}
+
+#[test]
+fn a_name_that_cannot_be_is_told_from_an_interface_that_is_no_tap() {
+    for name in ["a/b", "sixteen-letters-", "a b", ""] {
+        let source = io::Error::from_raw_os_error(EINVAL);
+        let error = Error::Open { kind: Kind::Tap, interface: name.to_owned(), source };
+        let text = error.to_string();
+        assert!(text.contains("1 to 15 bytes") && !text.contains("multi_queue"), "{text}");
+    }
+    assert!(!opening(Kind::Tap, EINVAL).contains("15 bytes"));
 }
 
 #[test]

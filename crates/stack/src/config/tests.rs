@@ -1,5 +1,5 @@
 use alloc::vec;
-use core::net::IpAddr;
+use core::{net::IpAddr, time::Duration};
 
 use super::*;
 
@@ -42,6 +42,9 @@ fn what_cannot_be_is_refused() {
     let mut group = config(&["192.0.2.1/24"]);
     group.mac = [1, 0, 0, 0, 0, 0];
     assert!(matches!(group.complete(), Err(ConfigError::Group(_))));
+    let mut none = config(&["192.0.2.1/24"]);
+    none.mac = [0; 6];
+    assert_eq!(none.complete().err(), Some(ConfigError::NoHardware));
     let many = vec!["192.0.2.1/24"; 65];
     let refused = ConfigError::TooMany { what: "addresses", max: 64, found: 65 };
     assert_eq!(config(&many).complete().err(), Some(refused));
@@ -75,4 +78,45 @@ fn gateways_are_on_the_link() {
     assert!(matches!(with_route("0.0.0.0/0", "198.51.100.1"), Some(ConfigError::Gateway(_))));
     let mixed = with_route("0.0.0.0/0", "fe80::1");
     assert!(matches!(mixed, Some(ConfigError::Versions { .. })));
+}
+
+#[test]
+fn one_gateway_leads_to_a_network_and_it_is_another_host() {
+    let with_routes = |routes: &[(&str, &str)]| {
+        let mut config = config(&["192.0.2.1/24"]);
+        config.routes = routes
+            .iter()
+            .map(|(network, gateway)| Route {
+                network: network.parse().unwrap(),
+                gateway: gateway.parse().unwrap(),
+            })
+            .collect();
+        config.complete().err()
+    };
+    let own = with_routes(&[("0.0.0.0/0", "192.0.2.1")]);
+    assert_eq!(own, Some(ConfigError::OwnGateway([192, 0, 2, 1].into())));
+    let twice = with_routes(&[("0.0.0.0/0", "192.0.2.2"), ("0.0.0.0/0", "192.0.2.3")]);
+    assert_eq!(twice, Some(ConfigError::GatewayTwice("0.0.0.0/0".parse().unwrap())));
+    let two = with_routes(&[("0.0.0.0/0", "192.0.2.2"), ("10.0.0.0/8", "192.0.2.3")]);
+    assert_eq!(two, None);
+}
+
+#[test]
+fn tcp_is_told_what_it_can_do() {
+    let with_tcp = |change: fn(&mut tcp::Config)| {
+        let mut config = config(&["192.0.2.1/24"]);
+        change(&mut config.tcp);
+        match config.complete() {
+            Err(ConfigError::Tcp { setting, .. }) => setting,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(with_tcp(|tcp| tcp.blocks_max = 3), "blocks_max");
+    assert!(with_tcp(|tcp| tcp.receive_buffer_bytes = 0).contains("receive_buffer_bytes"));
+    assert!(with_tcp(|tcp| tcp.send_buffer_bytes = 0).contains("send_buffer_bytes"));
+    assert_eq!(with_tcp(|tcp| tcp.ports = 0..=9), "ports");
+    assert_eq!(with_tcp(|tcp| tcp.delayed_ack = Duration::from_millis(500)), "delayed_ack");
+    assert_eq!(with_tcp(|tcp| tcp.rto_min = Duration::ZERO), "rto_min");
+    assert_eq!(with_tcp(|tcp| tcp.diffserv = 64), "diffserv");
+    assert_eq!(with_tcp(|tcp| tcp.hop_limit = 0), "hop_limit");
 }

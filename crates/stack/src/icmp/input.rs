@@ -4,7 +4,10 @@ use core::net::IpAddr;
 
 use portolan_wire::{icmpv4, icmpv6, ipv4, ipv6};
 
-use crate::{ip::path_mtu::plateau_below, tcp::ErrorKind};
+use crate::{
+    ip::path_mtu::{MTU_MIN_V6, plateau_below},
+    tcp::ErrorKind,
+};
 
 /// An error about a packet with these addresses, which may be forged: anybody can write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +24,8 @@ pub struct Report<'a> {
     pub kind: ErrorKind,
 }
 
-/// Reads an error of ICMP for IPv4; none if it is no error, or quotes nothing that can be read.
+/// Reads an error of ICMP for IPv4; none if it is no error, quotes nothing that can be read, or
+/// tells of a link that cannot be.
 pub fn read_v4<'a>(message: &icmpv4::Packet<'a>) -> Option<Report<'a>> {
     let packet = ipv4::Packet::parse_quoted(message.quoted()?).ok()?;
     let kind = match message.kind() {
@@ -29,6 +33,9 @@ pub fn read_v4<'a>(message: &icmpv4::Packet<'a>) -> Option<Report<'a>> {
         _ => match message.code() {
             icmpv4::unreachable::FRAGMENTATION_NEEDED => {
                 let mtu = message.next_hop_mtu().filter(|mtu| *mtu > 0).map(u32::from);
+                if mtu.is_some_and(|mtu| mtu < LINK_MTU_MIN_V4) {
+                    return None;
+                }
                 ErrorKind::TooBig { mtu: mtu.unwrap_or_else(|| plateau_below(packet.total_len())) }
             }
             code if HARD_V4.contains(&code) => ErrorKind::Unreachable,
@@ -52,7 +59,11 @@ pub fn read_v6<'a>(message: &icmpv6::Packet<'a>) -> Option<Report<'a>> {
     let packet = ipv6::Packet::parse_quoted(message.quoted()?).ok()?;
     let upper = packet.upper_layer().ok()?;
     let kind = match message.kind() {
-        icmpv6::Kind::PACKET_TOO_BIG => ErrorKind::TooBig { mtu: message.mtu()? },
+        // RFC 8201, section 4: one below the least that IPv6 asks of links is discarded.
+        icmpv6::Kind::PACKET_TOO_BIG => {
+            let mtu = message.mtu().filter(|mtu| *mtu >= MTU_MIN_V6.into())?;
+            ErrorKind::TooBig { mtu }
+        }
         icmpv6::Kind::DESTINATION_UNREACHABLE if HARD_V6.contains(&message.code()) => {
             ErrorKind::Unreachable
         }
@@ -96,6 +107,9 @@ pub const fn is_ndp(kind: icmpv6::Kind) -> bool {
             | icmpv6::Kind::REDIRECT
     )
 }
+
+/// RFC 791, section 3.2: what every link takes, in bytes.
+const LINK_MTU_MIN_V4: u32 = 68;
 
 /// Codes that do not pass by themselves: RFC 1122, section 4.2.3.9, and prohibitions.
 const HARD_V4: [u8; 5] = [

@@ -108,6 +108,6 @@ fn check_tiny(part: &Part<'_>) -> Result<(), Dropped> {
 }
 
 /// Where the protocol field is.
-const PROTOCOL_AT: usize = 9;
+pub const PROTOCOL_AT: usize = 9;
 /// Multicast begins here, and what is reserved follows.
 const MULTICAST_FIRST: u8 = 224;

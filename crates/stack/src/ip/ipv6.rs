@@ -213,17 +213,19 @@ fn check_options(bytes: &[u8], offset: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// RFC 8200, section 4.5: lengths. RFC 7112: the first fragment has all headers.
+/// RFC 8200, section 4.5: lengths, of the whole with the headers that all fragments have. RFC 7112:
+/// the first fragment has all headers.
 fn check_part(part: &Part<'_>, behind: Start<'_>, header_at: usize) -> Result<(), Refusal> {
     let malformed = Dropped::FragmentMalformed;
     if part.more && !part.payload.len().is_multiple_of(8) {
         return Err(Refusal::problem(malformed, ERRONEOUS_FIELD, PAYLOAD_LENGTH_AT));
     }
-    if usize::from(part.offset) + part.payload.len() > usize::from(u16::MAX) {
+    let unfragmentable = header_at.saturating_sub(HEADER_BYTES);
+    if unfragmentable + usize::from(part.offset) + part.payload.len() > usize::from(u16::MAX) {
         return Err(Refusal::problem(malformed, ERRONEOUS_FIELD, header_at + 2));
     }
     if part.offset == 0 {
-        let tiny = Refusal::Silent(Dropped::FragmentTiny);
+        let tiny = Refusal::problem(Dropped::FragmentTiny, INCOMPLETE_CHAIN, 0);
         let (content, _) = match walk(behind) {
             Err(Refusal::Silent(Dropped::ExtensionMalformed)) => return Err(tiny),
             walked => walked?,
@@ -256,3 +258,5 @@ const ERRONEOUS_FIELD: u8 = 0;
 /// The code for a protocol that nobody knows.
 pub const UNKNOWN_NEXT_HEADER: u8 = 1;
 const UNKNOWN_OPTION: u8 = 2;
+/// RFC 7112, section 5.
+const INCOMPLETE_CHAIN: u8 = 3;

@@ -1,7 +1,10 @@
 //! Datagrams from their fragments: RFC 791, section 3.2; RFC 8200, section 4.5; RFC 5722.
 //!
 //! All costs are bounded: so many datagrams at once, so many of one source, so many fragments of
-//! each, so many bytes in all. A fragment is found and placed by going through these few.
+//! each, so many bytes in all, and a quarter of them of one source. A fragment is found and placed
+//! by going through these few. What is too much takes the place of the oldest: of the same source
+//! if that has its share, so that it harms itself alone; else of all. A new one is never refused
+//! for old ones, which anybody can send in another's name and leave unfinished.
 
 use core::{net::IpAddr, time::Duration};
 
@@ -94,8 +97,9 @@ impl Reassembly {
         if part.payload.is_empty() || is_odd || is_long || end > usize::from(u16::MAX) {
             return Err(Dropped::FragmentMalformed);
         }
-        let at = self.find_or_begin(carrier, part, now)?;
+        let at = self.find_or_begin(carrier, part, now);
         let cost = part.payload.len() + PIECE_COST + HEAD_BYTES_MAX;
+        let at = self.make_share(cost, at);
         let at = self.make_room(cost, at)?;
         let Some(datagram) = self.datagrams.get_mut(at) else {
             return Err(Dropped::FragmentLimit);
@@ -108,24 +112,19 @@ impl Reassembly {
         Ok(if is_whole { self.take(at) } else { None })
     }
 
-    fn find_or_begin(
-        &mut self,
-        carrier: &Carrier<'_>,
-        part: &Part<'_>,
-        now: Instant,
-    ) -> Result<usize, Dropped> {
+    fn find_or_begin(&mut self, carrier: &Carrier<'_>, part: &Part<'_>, now: Instant) -> usize {
         // RFC 791: the protocol is part of the name; over IPv6 fragments may name others: RFC 8200.
         let protocol = if carrier.source.is_ipv4() { part.protocol } else { 0 };
         let name = (carrier.source, carrier.destination, part.identification, protocol);
         self.steps += self.datagrams.len() as u64;
         if let Some(at) = self.datagrams.iter().position(|one| one.name == name) {
-            return Ok(at);
+            return at;
         }
-        let same_source = |one: &&Datagram| one.carrier.source == carrier.source;
-        if self.datagrams.iter().filter(same_source).count() >= PER_SOURCE_MAX {
-            return Err(Dropped::FragmentLimit);
-        }
-        if self.datagrams.len() >= DATAGRAMS_MAX {
+        let is_same = |one: &Datagram| one.carrier.source == carrier.source;
+        self.steps += self.datagrams.len() as u64;
+        if self.datagrams.iter().filter(|one| is_same(one)).count() >= PER_SOURCE_MAX {
+            self.evict(self.datagrams.iter().position(is_same).unwrap_or(0));
+        } else if self.datagrams.len() >= DATAGRAMS_MAX {
             self.evict(0);
         }
         let patience = if carrier.source.is_ipv4() { PATIENCE_V4 } else { PATIENCE_V6 };
@@ -140,7 +139,26 @@ impl Reassembly {
             total: None,
             is_spoilt: false,
         });
-        Ok(self.datagrams.len() - 1)
+        self.datagrams.len() - 1
+    }
+
+    /// Gives up the oldest other ones of the datagram's source while they all have more than its
+    /// share with so many bytes more; says where the datagram is then.
+    fn make_share(&mut self, cost: usize, mut at: usize) -> usize {
+        let Some(source) = self.datagrams.get(at).map(|one| one.carrier.source) else { return at };
+        let is_same = |one: &Datagram| one.carrier.source == source;
+        self.steps += self.datagrams.len() as u64;
+        let own = self.datagrams.iter().filter(|one| is_same(one));
+        let mut bytes = own.map(Datagram::cost).sum::<usize>() + cost;
+        while bytes > self.bytes_max / SHARE {
+            let mut others = self.datagrams.iter().enumerate().filter(|(nth, _)| *nth != at);
+            let oldest = others.find(|(_, one)| is_same(one));
+            let Some((oldest, freed)) = oldest.map(|(nth, one)| (nth, one.cost())) else { break };
+            self.evict(oldest);
+            at -= usize::from(oldest < at);
+            bytes -= freed;
+        }
+        at
     }
 
     /// Gives up the oldest ones until there is room; says where the datagram is then.
@@ -285,6 +303,8 @@ impl Datagram {
 const DATAGRAMS_MAX: usize = 64;
 /// How many of them may be of one source.
 const PER_SOURCE_MAX: usize = 16;
+/// Which part of the bytes may be of one source, unless it is one datagram.
+const SHARE: usize = 4;
 /// How many fragments a datagram may have: 65,535 bytes over a link of 576.
 const PIECES_MAX: usize = 128;
 /// What a fragment costs besides its bytes.

@@ -17,6 +17,8 @@ use crate::{
         carrier::{Carrier, Cast, Content, Part},
         ipv4, ipv6,
         ipv6::{Refusal, Start},
+        joined::Joined,
+        reassembly::Whole,
     },
     outbox::Origin,
     tcp::{Arrived, Ecn},
@@ -36,7 +38,7 @@ impl Stack {
         &mut self,
         bytes: &[u8],
         is_link_unicast: bool,
-        mut arrival: Arrival<'_>,
+        arrival: Arrival<'_>,
     ) -> Result<Delivered, Dropped> {
         let (carrier, content) = ipv4::accept(bytes, is_link_unicast, &self.addresses)?;
         match content {
@@ -47,16 +49,11 @@ impl Stack {
             Content::Part(part) => {
                 let whole = self.join(&carrier, &part, &arrival)?;
                 let Some(whole) = whole else { return Ok(Delivered::Fragment) };
-                let carrier = Carrier { packet: &whole.head, ..whole.carrier };
-                let upper = Upper {
-                    protocol: whole.protocol,
-                    named_at: 9,
-                    payload: &whole.data,
-                    is_joined: true,
-                };
-                // The device has seen fragments alone.
-                arrival.checksum = Checksum::Unknown;
-                self.receive_upper(&carrier, &upper, arrival)
+                let Whole { carrier, protocol, data, head } = whole;
+                let named_at = ipv4::PROTOCOL_AT;
+                let joined =
+                    Joined { carrier, head, protocol, named_at, data, upper_at: 0, frame_bytes: 0 };
+                self.pass_on(joined, arrival)
             }
         }
     }
@@ -65,7 +62,7 @@ impl Stack {
         &mut self,
         bytes: &[u8],
         is_link_unicast: bool,
-        mut arrival: Arrival<'_>,
+        arrival: Arrival<'_>,
     ) -> Result<Delivered, Dropped> {
         let (carrier, packet) = ipv6::accept(bytes, is_link_unicast, &self.addresses)?;
         match self.walk(&carrier, Start::of(&packet), &arrival)? {
@@ -91,12 +88,35 @@ impl Stack {
                 let Content::Whole { protocol, named_at, payload } = content else {
                     return Err(Dropped::FragmentMalformed);
                 };
-                let carrier = Carrier { header_len, ..carrier };
-                let upper = Upper { protocol, named_at, payload, is_joined: true };
-                arrival.checksum = Checksum::Unknown;
-                self.receive_upper(&carrier, &upper, arrival)
+                let upper_at = whole.data.len() - payload.len();
+                let carrier = Carrier { header_len, ..whole.carrier };
+                let Whole { data, head, .. } = whole;
+                let joined =
+                    Joined { carrier, head, protocol, named_at, data, upper_at, frame_bytes: 0 };
+                self.pass_on(joined, arrival)
             }
         }
+    }
+
+    /// A datagram was put together: it is dealt with here, unless it may be another stack's.
+    fn pass_on(&mut self, joined: Joined, arrival: Arrival<'_>) -> Result<Delivered, Dropped> {
+        if self.shares_flows {
+            self.joined = Some(joined);
+            return Ok(Delivered::Fragment);
+        }
+        // The device has seen fragments alone.
+        self.receive_joined(&joined, Arrival { checksum: Checksum::Unknown, ..arrival })
+    }
+
+    pub(super) fn receive_joined(
+        &mut self,
+        joined: &Joined,
+        arrival: Arrival<'_>,
+    ) -> Result<Delivered, Dropped> {
+        let carrier = Carrier { packet: &joined.head, ..joined.carrier };
+        let (protocol, named_at, payload) = (joined.protocol, joined.named_at, joined.payload());
+        let upper = Upper { protocol, named_at, payload, is_joined: true };
+        self.receive_upper(&carrier, &upper, arrival)
     }
 
     fn walk<'a>(
@@ -120,7 +140,7 @@ impl Stack {
         carrier: &Carrier<'_>,
         part: &Part<'_>,
         arrival: &Arrival<'_>,
-    ) -> Result<Option<crate::ip::reassembly::Whole>, Dropped> {
+    ) -> Result<Option<Whole>, Dropped> {
         let whole = self.reassembly.insert(carrier, part, arrival.now);
         for _ in 0..self.reassembly.take_evicted() {
             self.counters.note(Noted::ReassemblyEvicted);
@@ -253,7 +273,13 @@ impl Stack {
         else {
             return Err(Dropped::IcmpMalformed);
         };
-        if message.check(source, destination) == Check::Wrong {
+        // A partial checksum is the device's to vouch for: it does not show damage.
+        let is_right = match message.check(source, destination) {
+            Check::Right => true,
+            Check::Partial => arrival.checksum == Checksum::Verified,
+            Check::Absent | Check::Wrong => false,
+        };
+        if !is_right {
             return Err(Dropped::IcmpChecksum);
         }
         if is_ndp(message.kind()) {

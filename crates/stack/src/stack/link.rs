@@ -12,7 +12,7 @@ use super::Stack;
 use crate::{
     Checksum, Instant,
     counters::{Delivered, Dropped, Noted},
-    ip::carrier::Carrier,
+    ip::{carrier::Carrier, joined::Joined},
     neighbor::{
         arp::{Said as ArpSaid, read as read_arp},
         cache::Evidence,
@@ -40,8 +40,38 @@ impl Stack {
         now: Instant,
         deliver: &mut dyn FnMut(ConnectionId, &[u8]) -> usize,
     ) {
+        if let Some(joined) = self.take_joined() {
+            // Nobody asked for it: it is ours.
+            self.handle_joined(&joined, now, deliver);
+        }
         let fate = self.receive(frame, Arrival { checksum, now, deliver });
-        self.counters.frame(frame.len(), fate);
+        match &mut self.joined {
+            // Who gets it counts the frame.
+            Some(joined) => joined.frame_bytes = frame.len(),
+            None => self.counters.frame(frame.len(), fate),
+        }
+    }
+
+    /// A datagram that the last frame completed, of a stack that
+    /// [shares flows](crate::Config::shares_flows) with others. Whoever owns the flow takes it by
+    /// [`handle_joined`](Self::handle_joined); until that is asked for, this stack does with the
+    /// next frame.
+    pub fn take_joined(&mut self) -> Option<Joined> {
+        self.joined.take()
+    }
+
+    /// Takes a datagram that another stack of this host has put together, or this one. `deliver`
+    /// is that of [`handle_frame`](Self::handle_frame).
+    pub fn handle_joined(
+        &mut self,
+        joined: &Joined,
+        now: Instant,
+        deliver: &mut dyn FnMut(ConnectionId, &[u8]) -> usize,
+    ) {
+        // The device has seen fragments alone.
+        let arrival = Arrival { checksum: Checksum::Unknown, now, deliver };
+        let fate = self.receive_joined(joined, arrival);
+        self.counters.frame(joined.frame_bytes, fate);
     }
 
     fn receive(&mut self, frame: &[u8], arrival: Arrival<'_>) -> Result<Delivered, Dropped> {
@@ -139,12 +169,15 @@ impl Stack {
                 return Err(Dropped::NdpConflict);
             }
             NdpSaid::Solicitation { neighbor, answer_to, target } => {
-                if let Some((address, hardware)) = neighbor
-                    && self.is_neighbor(address.into())
-                {
-                    self.learn(address.into(), hardware, Evidence::Request, now);
+                // Who has an address of another network on this link is answered where he is.
+                let mut stranger = None;
+                if let Some((address, hardware)) = neighbor {
+                    match self.is_neighbor(address.into()) {
+                        true => self.learn(address.into(), hardware, Evidence::Request, now),
+                        false => stranger = Some(hardware),
+                    }
                 }
-                self.send_advertisement(target, answer_to);
+                self.send_advertisement(target, answer_to, stranger);
             }
             NdpSaid::Advertisement { said, hardware, evidence } => {
                 let address = IpAddr::V6(said.target);

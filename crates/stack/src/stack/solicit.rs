@@ -71,8 +71,13 @@ impl Stack {
         }
     }
 
-    /// Answers a solicitation: RFC 4861, section 7.2.4.
-    pub(super) fn send_advertisement(&mut self, target: Ipv6Addr, to: Ipv6Addr) {
+    /// Answers a solicitation: RFC 4861, section 7.2.4; to a hardware address if it is given.
+    pub(super) fn send_advertisement(
+        &mut self,
+        target: Ipv6Addr,
+        to: Ipv6Addr,
+        hardware: Option<ethernet::Address>,
+    ) {
         let said = NeighborAdvertisement {
             target,
             is_router: false,
@@ -81,7 +86,7 @@ impl Stack {
         };
         let message = ndp::Message::NeighborAdvertisement(said);
         let option = Some(Option_::TargetLinkLayerAddress(self.mac));
-        self.send_ndp(message, option, (target, to), None);
+        self.send_ndp(message, option, (target, to), hardware);
     }
 
     /// Asks whether another host has the address.
@@ -104,7 +109,7 @@ impl Stack {
             IpAddr::V4(address) => {
                 self.send_arp(&announcement(self.mac, address), ethernet::Address::BROADCAST);
             }
-            IpAddr::V6(address) => self.send_advertisement(address, ALL_NODES),
+            IpAddr::V6(address) => self.send_advertisement(address, ALL_NODES, None),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{
         output::{Header, header_len},
     },
     outbox::{Envelope, Message, Offload, Origin, Packet},
-    tcp::Outgoing,
+    tcp::{Outgoing, Room},
 };
 
 /// What became of a message.
@@ -231,23 +231,18 @@ impl Stack {
 
     /// Sends the next segment of TCP; none if there is none.
     fn send_segment(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Sent> {
-        let place =
-            |is_v6| HEADER_BYTES + if is_v6 { ipv6::HEADER_BYTES } else { ipv4::HEADER_BYTES };
-        let guess = place(self.sends_v6);
         // An IPv4 packet, its header included, ends with the last byte that its length can say.
         let end = buffer.len().min(HEADER_BYTES + usize::from(u16::MAX));
-        let outgoing = self.tcp.poll_transmit(now, buffer.get_mut(guess..end)?)?;
+        let outgoing = self.tcp.poll_transmit_behind(
+            now,
+            &mut Room {
+                buffer: buffer.get_mut(..end)?,
+                headers_v4: HEADER_BYTES + ipv4::HEADER_BYTES,
+                headers_v6: HEADER_BYTES + ipv6::HEADER_BYTES,
+            },
+        )?;
         let Outgoing { source, destination, len, .. } = outgoing;
-        let is_v6 = destination.is_ipv6();
-        let start = place(is_v6);
-        if start != guess {
-            self.sends_v6 = is_v6;
-            if start + len > buffer.len() || guess + len > buffer.len() {
-                self.counters.not_sent(Unsent::Buffer);
-                return Some(Sent::Nothing);
-            }
-            buffer.copy_within(guess..guess + len, start);
-        }
+        let start = HEADER_BYTES + header_len(destination);
         let header = Header {
             source,
             destination,
@@ -272,6 +267,13 @@ impl Stack {
                 let packet = Packet { header, hardware: None, fragments: None, offload };
                 let envelope = Envelope::Ip(packet);
                 let message = Message { envelope, bytes, origin: Origin::Tcp };
+                let message = match self.waiting.replace(next_hop, message) {
+                    Ok(older) => {
+                        self.outbox.recycle(older.bytes);
+                        return Some(Sent::Nothing);
+                    }
+                    Err(message) => message,
+                };
                 if let Some(lost) = self.waiting.push(next_hop, message) {
                     self.lose(lost, Unsent::NeighborWaitingFull);
                 }

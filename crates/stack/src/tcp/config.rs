@@ -65,6 +65,36 @@ pub struct Config {
     pub segment_bytes_max: usize,
 }
 
+impl Config {
+    /// The first field that cannot be, and what it has to be.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        let is_empty = self.send_buffer_bytes == 0 || self.receive_buffer_bytes == 0;
+        for (is_wrong, setting, wanted) in [
+            (self.blocks_max < BLOCKS_LEAST, "blocks_max", "4 or more are needed"),
+            (is_empty, "send_buffer_bytes or receive_buffer_bytes", "it must not be 0"),
+            (self.ports.contains(&0), "ports", "port 0 is none"),
+            (self.delayed_ack >= DELAYED_ACK, "delayed_ack", "it must be less than 500 ms"),
+            (self.rto_min.is_zero(), "rto_min", "it must not be 0"),
+            (self.diffserv > DIFFSERV_MAX, "diffserv", "0 to 63 is possible"),
+            (self.hop_limit == 0, "hop_limit", "it must not be 0"),
+        ] {
+            if is_wrong {
+                return Err((setting, wanted));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// With fewer blocks, what is for writers and what is for arrivals are both nothing.
+const BLOCKS_LEAST: usize = 4;
+
+/// RFC 9293, MUST-40.
+const DELAYED_ACK: Duration = Duration::from_millis(500);
+
+/// RFC 2474, section 3: six bits.
+pub(super) const DIFFSERV_MAX: u8 = 0x3f;
+
 /// How idle connections are probed: RFC 9293, section 3.8.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {

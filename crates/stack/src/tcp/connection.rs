@@ -178,6 +178,8 @@ pub(super) struct Owner {
     pub is_queued: bool,
     /// Whether it stands among those who wait for memory.
     pub is_starved: bool,
+    /// Whether it stands among those who hold early data, or did.
+    pub is_holder: bool,
     /// The listener in whose backlog it is, or was.
     pub listener: Option<ListenerId>,
     /// Whether it stands in the listener's queue.
@@ -263,6 +265,8 @@ impl Connection {
         }
         if let Some(reassembly) = self.receiver.reassembly.take() {
             context.spare.keep_reassembly(reassembly);
+            // What lies before it will not come any more.
+            self.receiver.stream.discard_early(context.pool, context.spare);
         }
         if self.owner.is_orphan {
             self.receiver.stream.clear(context.pool, context.spare);

@@ -54,6 +54,9 @@ pub struct Counters {
     pub duplicates: u64,
     /// Segments that were dropped since all buffers are in use, or have too many gaps.
     pub no_buffer: u64,
+    /// Times that the data behind a gap was dropped that a silent peer did not fill, since memory
+    /// was short (RFC 2018, section 8).
+    pub early_discarded: u64,
     /// Answers that were dropped since too many were waiting.
     pub replies_dropped: u64,
     /// SYNs or connects that were dropped since there are too many connections.

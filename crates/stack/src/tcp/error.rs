@@ -13,6 +13,9 @@ pub enum Error {
     /// Another listener has the port.
     #[error("port {0} is listened on already: choose another port, or close the other listener")]
     PortInUse(u16),
+    /// Port 0 is none, and nobody can say to which port to connect instead.
+    #[error("port 0 cannot be listened on: name the port")]
+    NoPort,
     /// The two ends have a connection, or had one less than the TIME-WAIT delay ago.
     #[error("there is a connection to {0} from that port already: choose another port")]
     ConnectionInUse(SocketAddr),

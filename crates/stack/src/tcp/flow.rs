@@ -1,6 +1,6 @@
 //! Which connection a segment belongs to.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 
 use crate::random::Message;
 
@@ -26,14 +26,4 @@ impl Flow {
             .with(&self.local_port.to_be_bytes())
             .with(&self.remote_port.to_be_bytes())
     }
-}
-
-impl Flow {
-    /// No connection's.
-    pub(super) const NONE: Self = Self {
-        local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        local_port: 0,
-        remote_port: 0,
-    };
 }

@@ -57,6 +57,17 @@ impl Lent {
         }
     }
 
+    /// Drops the early bytes; see [`Stream::discard_early`].
+    pub fn discard_early(&mut self, pool: &mut Pool, spare: &mut Spare) {
+        let Some(stream) = &mut self.0 else { return };
+        stream.discard_early(pool);
+        if stream.extent() == 0
+            && let Some(stream) = self.0.take()
+        {
+            spare.keep_stream(stream);
+        }
+    }
+
     /// Drops all bytes.
     pub fn clear(&mut self, pool: &mut Pool, spare: &mut Spare) {
         if let Some(mut stream) = self.0.take() {

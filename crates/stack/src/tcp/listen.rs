@@ -49,6 +49,9 @@ impl Listeners {
         port: u16,
         backlog: usize,
     ) -> Result<ListenerId, Error> {
+        if port == 0 {
+            return Err(Error::NoPort);
+        }
         if self.ports.contains_key(&(port, address)) {
             return Err(Error::PortInUse(port));
         }

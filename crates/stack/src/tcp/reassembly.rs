@@ -7,6 +7,8 @@ use portolan_wire::{
     tcp::{SackBlock, SackBlocks, options::SACK_BLOCKS_MAX},
 };
 
+use crate::Instant;
+
 /// What became of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
@@ -47,13 +49,15 @@ pub struct Reassembly {
     recent_count: u8,
     /// Came twice, and was not reported yet.
     duplicate: Option<SackBlock>,
+    /// Since when the first gap is open.
+    since: Instant,
     /// Comparisons and moves, to show that the costs are as promised.
     #[cfg(test)]
     steps: u64,
 }
 
 #[cfg(not(test))]
-const _: () = assert!(size_of::<Reassembly>() <= 56);
+const _: () = assert!(size_of::<Reassembly>() <= 64);
 
 impl Reassembly {
     /// Nothing has arrived early.
@@ -64,6 +68,7 @@ impl Reassembly {
             recent: [Seq(0); SACK_BLOCKS_MAX],
             recent_count: 0,
             duplicate: None,
+            since: Instant::ZERO,
             #[cfg(test)]
             steps: 0,
         }
@@ -210,9 +215,29 @@ impl Reassembly {
         &self.ranges
     }
 
-    /// Forgets all ranges: their bytes were dropped, for want of memory (RFC 2018, section 8).
+    /// Forgets all that was here.
     pub fn clear(&mut self) {
         *self = Self::new();
+    }
+
+    /// Forgets all ranges: their bytes were dropped, for want of memory. No acknowledgement reports
+    /// them any more (RFC 2018, section 8); nor a duplicate of them, which without the range that it
+    /// lies in would be read as a range of its own (RFC 2883, section 4). One before `next`, RCV.NXT,
+    /// is reported still.
+    pub fn discard(&mut self, next: Seq) {
+        let duplicate = self.duplicate.filter(|block| block.right.at_or_before(next));
+        *self = Self { duplicate, ..Self::new() };
+    }
+
+    /// The first gap is open since then: the first range came, or the gap before was filled.
+    pub const fn set_since(&mut self, now: Instant) {
+        self.since = now;
+    }
+
+    /// Since when the first gap is open.
+    #[must_use]
+    pub const fn since(&self) -> Instant {
+        self.since
     }
 
     /// The first range that ends at `left` or behind it.

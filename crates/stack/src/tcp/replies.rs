@@ -9,7 +9,7 @@ use portolan_wire::{
 
 use super::{
     Config, Flow,
-    segment::{Ecn, Outgoing, Segment, emit},
+    segment::{Ecn, Outgoing, Room, Segment, emit},
 };
 use crate::random::{Keys, Random};
 
@@ -59,11 +59,11 @@ impl Replies {
         has_room
     }
 
-    /// Writes the first one at the front of the buffer.
-    pub fn poll_transmit(&mut self, buffer: &mut [u8], config: &Config) -> Option<Outgoing> {
+    /// Writes the first one.
+    pub fn poll_transmit(&mut self, room: &mut Room<'_>, config: &Config) -> Option<Outgoing> {
         let Reply { flow, repr } = self.waiting.front()?;
         let len = repr.header_len();
-        let buffer = buffer.get_mut(..len)?;
+        let buffer = room.behind_headers(flow.remote).get_mut(..len)?;
         let (source, destination) = (flow.local, flow.remote);
         let written = emit(repr, buffer, flow, config);
         self.waiting.pop_front();

@@ -95,6 +95,23 @@ pub struct Outgoing {
     pub segment_payload: Option<u16>,
 }
 
+/// Where a segment is written: behind as many bytes as the headers before it take.
+pub struct Room<'a> {
+    pub buffer: &'a mut [u8],
+    /// How many bytes the headers take, those of the link included, if the segment leaves by IPv4.
+    pub headers_v4: usize,
+    /// As above, by IPv6.
+    pub headers_v6: usize,
+}
+
+impl Room<'_> {
+    /// The part for a segment to this address; none of the buffer if it is too short.
+    pub fn behind_headers(&mut self, remote: IpAddr) -> &mut [u8] {
+        let headers = if remote.is_ipv6() { self.headers_v6 } else { self.headers_v4 };
+        self.buffer.get_mut(headers..).unwrap_or_default()
+    }
+}
+
 /// The fields of a segment that arrived for a connection.
 #[derive(Clone, Copy)]
 pub(super) struct Segment<'a> {

@@ -6,6 +6,7 @@ use super::{
     replies::Reply,
     segment::Segment,
     store::Store,
+    table::{Entries, EntriesMut, Table},
     time_wait::{TimeWait, TimeWaits},
 };
 use crate::Instant;
@@ -123,9 +124,12 @@ impl Tcp {
         let Some(connection) = self.connections.get(index) else { return };
         let (flow, owes_ack) = (connection.flow, connection.due.ack);
         let late = self.time_waits.insert(connection, now);
-        self.take_out(&flow, index);
-        let Self { table, connections, time_waits, .. } = self;
-        table.insert(&flow, late | TIME_WAIT, |index| *flow_at(connections, time_waits, index));
+        // The flow stays taken.
+        let (table, mut entries) = self.table();
+        if table.find(&flow, &entries) == Some(index) {
+            table.remove(&flow, &mut entries);
+        }
+        table.insert(&flow, late | TIME_WAIT, &mut entries);
         // Nothing of the connection is left that could send it.
         if let Some(reply) = self.time_waits.acknowledgment(late, now).filter(|_| owes_ack) {
             self.reply(reply);
@@ -146,23 +150,31 @@ impl Tcp {
     pub(super) fn insert(&mut self, connection: Connection) -> ConnectionId {
         let flow = connection.flow;
         let (index, generation) = self.connections.insert(connection);
-        let Self { table, connections, time_waits, .. } = self;
-        table.insert(&flow, index, |index| *flow_at(connections, time_waits, index));
+        let (table, mut entries) = self.table();
+        if table.insert(&flow, index, &mut entries) {
+            self.ports.taken(&flow);
+        }
         ConnectionId { index, generation }
     }
 
     /// Takes the flow out of the table, if it still leads to this number.
     fn take_out(&mut self, flow: &Flow, index: u32) {
-        let Self { table, connections, time_waits, .. } = self;
-        let found = table.find(flow, |index| *flow_at(connections, time_waits, index));
-        if found == Some(index) {
-            table.remove(flow, |index| *flow_at(connections, time_waits, index));
+        let (table, mut entries) = self.table();
+        if table.find(flow, &entries) == Some(index) {
+            table.remove(flow, &mut entries);
+            self.ports.released(flow);
         }
     }
 
     /// The number that the table has for the flow.
     pub(super) fn find(&self, flow: &Flow) -> Option<u32> {
-        self.table.find(flow, |index| *flow_at(&self.connections, &self.time_waits, index))
+        let Self { connections, time_waits, .. } = self;
+        self.table.find(flow, &Numbered { connections, time_waits })
+    }
+
+    fn table(&mut self) -> (&mut Table, NumberedMut<'_>) {
+        let Self { table, connections, time_waits, .. } = self;
+        (table, NumberedMut { connections, time_waits })
     }
 
     /// Segments that get an answer without the connection: an ACK of what was never sent, in the
@@ -217,14 +229,49 @@ impl Tcp {
 /// The resolution of the wheel.
 const WHEEL_ROUNDING: Duration = Duration::from_millis(1);
 
-/// The flow of a number in the table.
-pub(super) fn flow_at<'a>(
+/// What the numbers in the table mean.
+pub(super) struct Numbered<'a> {
+    pub connections: &'a Store<Connection>,
+    pub time_waits: &'a TimeWaits,
+}
+
+struct NumberedMut<'a> {
+    connections: &'a mut Store<Connection>,
+    time_waits: &'a mut TimeWaits,
+}
+
+impl Entries for Numbered<'_> {
+    fn entry(&self, index: u32) -> Option<(&Flow, u32)> {
+        entry(self.connections, self.time_waits, index)
+    }
+}
+
+impl Entries for NumberedMut<'_> {
+    fn entry(&self, index: u32) -> Option<(&Flow, u32)> {
+        entry(self.connections, self.time_waits, index)
+    }
+}
+
+impl EntriesMut for NumberedMut<'_> {
+    fn set_next(&mut self, index: u32, next: u32) {
+        if index & TIME_WAIT == 0 {
+            self.connections.set_next(index, next);
+        } else {
+            self.time_waits.set_next(index & !TIME_WAIT, next);
+        }
+    }
+}
+
+fn entry<'a>(
     connections: &'a Store<Connection>,
     time_waits: &'a TimeWaits,
     index: u32,
-) -> &'a Flow {
-    let late = || time_waits.flow(index & !TIME_WAIT);
-    let open = || connections.get(index).map(|connection| &connection.flow);
-    let found = if index & TIME_WAIT == 0 { open() } else { late() };
-    found.unwrap_or(&Flow::NONE)
+) -> Option<(&'a Flow, u32)> {
+    // At the end of a chain stands a number that is nobody's.
+    if index & TIME_WAIT == 0 {
+        let (connection, next) = connections.get_with_next(index)?;
+        Some((&connection.flow, next))
+    } else {
+        time_waits.flow_with_next(index & !TIME_WAIT)
+    }
 }

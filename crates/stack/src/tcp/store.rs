@@ -11,6 +11,8 @@ pub(super) struct Store<T> {
 
 struct Slot<T> {
     generation: u32,
+    /// For who puts values into chains.
+    next: u32,
     value: Option<T>,
 }
 
@@ -22,6 +24,11 @@ impl<T> Store<T> {
     /// How many values there are.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// The numbers that there are, taken or not, are below this one.
+    pub fn numbers(&self) -> usize {
+        self.chunks.len() * CHUNK
     }
 
     /// Puts a value in, and tells its number and generation.
@@ -55,6 +62,19 @@ impl<T> Store<T> {
         self.chunks.get(chunk(index))?.get(place(index)).map(|slot| slot.generation)
     }
 
+    /// The value with this number, and what was last given to [`set_next`](Self::set_next).
+    pub fn get_with_next(&self, index: u32) -> Option<(&T, u32)> {
+        let slot = self.chunks.get(chunk(index))?.get(place(index))?;
+        Some((slot.value.as_ref()?, slot.next))
+    }
+
+    /// Remembers a number with the one of a value. It takes no memory beside the generation's.
+    pub fn set_next(&mut self, index: u32, next: u32) {
+        if let Some(slot) = self.slot(index) {
+            slot.next = next;
+        }
+    }
+
     /// Takes the value out. Its number means another one from now on.
     pub fn remove(&mut self, index: u32) -> Option<T> {
         let slot = self.slot(index)?;
@@ -71,7 +91,8 @@ impl<T> Store<T> {
 
     fn grow(&mut self) {
         let first = self.chunks.len() * CHUNK;
-        self.chunks.push((0..CHUNK).map(|_| Slot { generation: 0, value: None }).collect());
+        self.chunks
+            .push((0..CHUNK).map(|_| Slot { generation: 0, next: 0, value: None }).collect());
         // The lowest number is taken first.
         self.free
             .extend((first..first + CHUNK).rev().filter_map(|index| u32::try_from(index).ok()));

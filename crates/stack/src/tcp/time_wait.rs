@@ -89,6 +89,16 @@ impl TimeWaits {
         })
     }
 
+    /// The flow, and what was last given to [`set_next`](Self::set_next).
+    pub fn flow_with_next(&self, index: u32) -> Option<(&Flow, u32)> {
+        self.store.get_with_next(index).map(|(time_wait, next)| (&time_wait.flow, next))
+    }
+
+    /// For who puts them into chains.
+    pub fn set_next(&mut self, index: u32, next: u32) {
+        self.store.set_next(index, next);
+    }
+
     pub fn insert(&mut self, connection: &Connection, now: Instant) -> u32 {
         let receiver = &connection.receiver;
         let window = receiver.edge.distance(receiver.next) >> receiver.scale;

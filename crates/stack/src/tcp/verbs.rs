@@ -1,55 +1,17 @@
 //! What the program wants: the user's calls of RFC 9293, section 3.9.1.
 
-use core::{
-    net::{IpAddr, SocketAddr},
-    time::Duration,
-};
+use core::net::{IpAddr, SocketAddr};
 
 use super::{
-    ConnectionId, Context, Error, Flow, ListenerId, Ready, Reason, State, Tcp, Trouble,
-    connection::Connection, settle::flow_at,
+    ConnectionId, Context, Error, Flow, ListenerId, Ready, State, Tcp, connection::Connection,
+    settle::Numbered,
 };
 use crate::{Instant, buffer::BLOCK_BYTES};
 
+mod info;
 mod settings;
 
-/// How a connection stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Its two ends.
-    pub flow: Flow,
-    /// Its state.
-    pub state: State,
-    /// Why it ended, where that was before its time.
-    pub reason: Option<Reason>,
-    /// What is wrong at present, and may pass.
-    pub trouble: Option<Trouble>,
-    /// Bytes that were written and are not acknowledged.
-    pub unacknowledged: u32,
-    /// Bytes that were received and not read.
-    pub unread: u32,
-    /// How many bytes are to be read until the end of what the peer has marked as urgent; none if
-    /// nothing is (RFC 9293, MUST-33). Not all of them need have arrived.
-    pub urgent: Option<u32>,
-    /// The congestion window in bytes.
-    pub congestion_window: u32,
-    /// The window that the peer offers, in bytes.
-    pub window: u32,
-    /// Payload of a full segment, in bytes.
-    pub segment_len: u32,
-    /// The smoothed round-trip time, once there is one.
-    pub round_trip: Option<Duration>,
-    /// The retransmission timeout.
-    pub retransmission_timeout: Duration,
-    /// Whether selective acknowledgments, timestamps, scaled windows and congestion marks are used.
-    pub sack: bool,
-    /// Whether timestamps are used.
-    pub timestamps: bool,
-    /// Whether windows are scaled.
-    pub scaling: bool,
-    /// Whether congestion marks are used.
-    pub ecn: bool,
-}
+pub use info::Info;
 
 impl Tcp {
     /// Takes connections to a port, at one address of this host or at all. `backlog` bounds the
@@ -57,7 +19,7 @@ impl Tcp {
     ///
     /// # Errors
     ///
-    /// [`Error::PortInUse`].
+    /// [`Error::PortInUse`], [`Error::NoPort`].
     pub fn listen(
         &mut self,
         address: Option<IpAddr>,
@@ -123,10 +85,8 @@ impl Tcp {
             local_port: port,
             remote_port: remote.port(),
         };
-        let is_free = |port| {
-            let of = |index| *flow_at(connections, time_waits, index);
-            table.find(&flow_from(port), of).is_none()
-        };
+        let entries = Numbered { connections, time_waits };
+        let is_free = |port| table.find(&flow_from(port), &entries).is_none();
         let port = ports.pick(local, remote.ip(), remote.port(), is_free);
         let port = port.ok_or(Error::NoFreePort(remote))?;
         Ok(self.open(flow_from(port), mtu, now))
@@ -323,34 +283,6 @@ impl Tcp {
         })?;
         self.remove_if_unowned(id.index, now);
         Ok(())
-    }
-
-    /// How the connection stands.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchHandle`].
-    pub fn info(&self, id: ConnectionId) -> Result<Info, Error> {
-        let connection = self.connection(id)?;
-        let (sender, agreed) = (&connection.sender, &connection.agreed);
-        Ok(Info {
-            flow: connection.flow,
-            state: connection.state,
-            reason: connection.owner.reason,
-            trouble: connection.owner.trouble,
-            unacknowledged: sender.stream.len(),
-            unread: connection.receiver.stream.len(),
-            urgent: connection.receiver.urgent_ahead(),
-            congestion_window: sender.congestion.window(),
-            window: sender.window,
-            segment_len: connection.payload_max(usize::MAX),
-            round_trip: sender.rtt.srtt(),
-            retransmission_timeout: sender.rtt.rto(),
-            sack: agreed.sack,
-            timestamps: agreed.timestamps,
-            scaling: agreed.scaling,
-            ecn: agreed.ecn,
-        })
     }
 
     /// Does something with a connection of the program, and what follows from it.

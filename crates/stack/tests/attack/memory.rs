@@ -45,6 +45,95 @@ fn segments_that_take_a_block_each() {
     host.assert_goes_on(&mut peer, id);
 }
 
+/// Peers who leave a gap for ever: what they have sent is given up once memory is short, and an
+/// honest peer whose segments get lost is served as if they were not there.
+#[test]
+fn silent_peers_with_gaps() {
+    let mut host = Host::with(small(4_096), 64);
+    let silent: Vec<_> = (0..3_000)
+        .map(|number| {
+            let (peer, id) = host.open(number, all_options());
+            let sequence = peer.nxt + 1_000;
+            host.hear(peer.address.ip(), Repr { sequence, ..peer.ack() }, &[7; 1_000]);
+            host.drain();
+            (peer, id)
+        })
+        .collect();
+    assert!(host.tcp.blocks_in_use() > 4_096 / 2);
+    assert_eq!(host.counters().early_discarded, 0, "they may be about to mend it");
+    host.after(Duration::from_secs(3));
+    let (mut peer, id) = host.open(10_000, all_options());
+    for round in 0..500_u32 {
+        // Each first segment of ten gets lost, and comes last.
+        for at in 1..10 {
+            let sequence = peer.nxt + at * 1_000;
+            let repr = Repr { sequence, ..peer.ack() };
+            let answers = host.answers(&peer, repr, &[at as u8; 1_000]);
+            let [answer] = &answers[..] else { panic!("an ACK, not {answers:?}") };
+            let [block] = answer.repr.options.sack.as_slice() else { panic!("{round}: {at}") };
+            assert_eq!((block.left, block.right), (peer.nxt + 1_000, sequence + 1_000));
+        }
+        let answers = host.answers(&peer, peer.ack(), &[0; 1_000]);
+        peer.nxt += 10_000;
+        assert_eq!(answers.last().unwrap().repr.acknowledgment, peer.nxt, "{round}");
+        assert_eq!(host.read(id).len(), 10_000);
+    }
+    assert!(host.counters().early_discarded > 0);
+    let blocks = host.tcp.blocks_in_use();
+    assert!(blocks <= 4_096 * 3 / 8, "{blocks}");
+    // And who writes is not held back.
+    let written = host.tcp.write(id, &[1; 1 << 20], host.now).unwrap();
+    assert_eq!(written, Config::default().send_buffer_bytes as usize);
+    host.tcp.abort(id, host.now).unwrap();
+    host.drain();
+    come_back(&mut host, silent);
+}
+
+/// Those who were silent are served as well when they come back: what was given up is asked for,
+/// and not called a duplicate.
+fn come_back(host: &mut Host, silent: Vec<(Peer, ConnectionId)>) {
+    let mut given_up = 0;
+    for (mut peer, id) in silent {
+        let answers = host.answers(&peer, peer.ack(), &[3; 1_000]);
+        peer.nxt += 1_000;
+        let answer = &answers.last().unwrap().repr;
+        if answer.acknowledgment == peer.nxt {
+            given_up += 1;
+            let answers = host.answers(&peer, peer.ack(), &[7; 1_000]);
+            assert!(answers.iter().all(|one| one.repr.options.sack.as_slice().is_empty()));
+        } else {
+            assert_eq!(answer.acknowledgment, peer.nxt + 1_000);
+        }
+        peer.nxt += 1_000;
+        assert_eq!(host.read(id), [[3; 1_000], [7; 1_000]].concat());
+        host.assert_goes_on(&mut peer, id);
+    }
+    // The others were not kept from the beginning.
+    assert_eq!(given_up, host.counters().early_discarded + host.counters().no_buffer);
+}
+
+/// Who fills his gaps keeps what lies behind them, however long there is one.
+#[test]
+fn who_mends_losses_is_left_in_peace() {
+    let mut host = Host::with(small(64), 64);
+    let open: Vec<_> = (0..30).map(|number| host.open(number, all_options())).collect();
+    let (mut peer, id) = open[0];
+    let ahead = |peer: &Peer, by: u32| Repr { sequence: peer.nxt + by, ..peer.ack() };
+    for (silent, _) in &open[1..] {
+        host.hear(silent.address.ip(), ahead(silent, 1_000), &[7; 1_000]);
+    }
+    host.hear(peer.address.ip(), ahead(&peer, 1_000), &[1; 1_000]);
+    for _ in 0..20 {
+        host.after(Duration::from_secs(2));
+        host.hear(peer.address.ip(), ahead(&peer, 3_000), &[1; 1_000]);
+        let answers = host.answers(&peer, peer.ack(), &[1; 1_000]);
+        peer.nxt += 2_000;
+        assert_eq!(answers.last().unwrap().repr.acknowledgment, peer.nxt);
+        assert_eq!(host.read(id).len(), 2_000);
+    }
+    assert!(host.counters().early_discarded > 0, "the others are given up");
+}
+
 /// CVE-2018-5390: tiny segments out of order, from the last to the first and everywhere.
 #[test]
 fn cve_2018_5390_tiny_segments() {
@@ -180,6 +269,22 @@ fn no_block_is_left_at_all() {
     }
     assert!(is_told);
     assert_eq!(host.tcp.write(id, b"hello", host.now), Ok(5));
+}
+
+/// What came early goes when the connection ends, although the program has not let go of it.
+#[test]
+fn what_came_early_goes_with_the_connection() {
+    let mut host = Host::new();
+    let (peer, id) = host.open(0, all_options());
+    let ahead = Repr { sequence: peer.nxt + 50_000, ..peer.ack() };
+    host.hear(peer.address.ip(), peer.ack(), b"in order");
+    host.hear(peer.address.ip(), ahead, b"early");
+    assert_eq!(host.tcp.blocks_in_use(), 2);
+    let flags = portolan_wire::tcp::Flags::RST;
+    host.hear(peer.address.ip(), Repr { flags, sequence: peer.nxt + 8, ..peer.ack() }, &[]);
+    assert_eq!(host.tcp.blocks_in_use(), 1);
+    assert_eq!(host.read(id), b"in order");
+    assert_eq!(host.tcp.blocks_in_use(), 0);
 }
 
 /// A handle that was given back tells nothing any more.

@@ -161,3 +161,32 @@ fn answers_that_may_be_cut_have_identifications() {
     seen.dedup();
     assert_eq!(seen.len(), 100);
 }
+
+/// What a device has left for another one to complete shows no damage: it is taken only if the
+/// device says so, as of TCP and UDP.
+#[test]
+fn a_partial_checksum_of_icmpv6_needs_a_device_that_vouches_for_it() {
+    let mut message = ping_v6(PEER_V6, V6, b"data");
+    let mut sum: u32 = u32::from(protocol::ICMPV6) + message.len() as u32;
+    for address in [PEER_V6, V6] {
+        sum += address.segments().iter().map(|word| u32::from(*word)).sum::<u32>();
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    message[2..4].copy_from_slice(&(sum as u16).to_be_bytes());
+    let checked = icmpv6::Packet::parse(&message).unwrap().check(PEER_V6, V6);
+    assert_eq!(checked, portolan_wire::Check::Partial);
+    let partial = v6_frame(v6_header(PEER_V6, V6), protocol::ICMPV6, &message);
+    message[9] ^= 1;
+    message[2] ^= 1;
+    let wrong = v6_frame(v6_header(PEER_V6, V6), protocol::ICMPV6, &message);
+    let mut world = World::acquainted();
+    world.drops(&partial, Dropped::IcmpChecksum);
+    let mut hear = |frame: &[u8], checksum| {
+        world.stack.handle_frame(frame, checksum, world.now, &mut |_, _| 0);
+        world.drain().len()
+    };
+    assert_eq!(hear(&partial, Checksum::Verified), 1);
+    assert_eq!(hear(&wrong, Checksum::Verified), 0, "few devices look at ICMPv6");
+}

@@ -272,7 +272,7 @@ fn unreachable(local: IpAddr, quoted: &[u8]) -> Vec<u8> {
     }
 }
 
-fn too_big_v6(local: std::net::Ipv6Addr, quoted: &[u8], mtu: Option<u32>) -> Vec<u8> {
+pub fn too_big_v6(local: std::net::Ipv6Addr, quoted: &[u8], mtu: Option<u32>) -> Vec<u8> {
     let mut bytes = [&[0; 8], quoted].concat();
     let repr = match mtu {
         Some(mtu) => icmpv6::Repr::PacketTooBig { mtu },

@@ -2,6 +2,7 @@
 //! read with it.
 
 mod allocation;
+mod attacks;
 mod echo;
 mod errors;
 mod fragments;

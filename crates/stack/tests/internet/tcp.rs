@@ -180,3 +180,52 @@ fn a_neighbour_that_is_not_there_is_no_reset() {
     assert!(world.unsent(Unsent::NeighborSilent) > 0);
     assert!(world.stack.tcp().info(id).is_ok());
 }
+
+/// What waits for a neighbour's hardware address is not there twice, although its timer has run
+/// out: Linux does not send again what has not left, either.
+#[test]
+fn a_segment_that_waits_for_its_neighbour_leaves_once() {
+    for remote in remotes() {
+        let mut world = World::new();
+        world.stack.connect(remote, world.now).unwrap();
+        for _ in 0..25 {
+            world.after(Duration::from_millis(100));
+            world.drain();
+        }
+        assert_eq!(world.stack.tcp().counters().timeouts, 0, "they are of SYN");
+        assert!(world.stack.tcp().counters().segments_retransmitted >= 1);
+        let answer = match remote.is_ipv6() {
+            true => advertisement(PEER_V6, PEER_MAC, V6),
+            false => arp_frame(portolan_wire::arp::Repr {
+                operation: portolan_wire::arp::Operation::Reply,
+                ..request(PEER_V4, PEER_MAC, V4)
+            }),
+        };
+        let frames = world.answers(&answer);
+        let syns = frames.iter().filter(|frame| {
+            let len = 14 + if remote.is_ipv6() { 40 } else { 20 };
+            tcp::Packet::parse(&frame[len..]).is_ok_and(|syn| syn.destination_port() == 80)
+        });
+        assert_eq!(syns.count(), 1, "{remote}");
+        assert_eq!(world.unsent(Unsent::NeighborWaitingFull), 0);
+    }
+}
+
+/// A segment is written where it belongs, whatever version the one before had: nothing behind a
+/// frame is touched.
+#[test]
+fn a_segment_is_never_moved() {
+    let mut pair = Pair::new(|_| {});
+    let [v4, v6] = remotes();
+    let ids = [v4, SocketAddr::new(v6.ip(), 81)].map(|remote| pair.connect(remote).0);
+    for turn in 0..10 {
+        let id = ids[usize::from(turn % 3 == 0)];
+        pair.here.tcp().write(id, &[turn; 100], pair.now).unwrap();
+        let mut buffer = vec![0xaa; 1_514];
+        let sent = pair.here.poll_transmit(pair.now, &mut buffer).unwrap();
+        assert!(buffer[sent.len - 100..sent.len].iter().all(|byte| *byte == turn));
+        assert!(buffer[sent.len..].iter().all(|byte| *byte == 0xaa), "{turn}");
+        pair.there.handle_frame(&buffer[..sent.len], Checksum::Unknown, pair.now, &mut |_, _| 0);
+        pair.run();
+    }
+}

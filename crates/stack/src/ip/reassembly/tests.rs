@@ -115,7 +115,8 @@ fn no_fragment_costs_more_than_the_bound() {
             reassembly.insert(&carrier(source), &part(round / 128, offset * 8, true, &[0; 8]), now);
         most = most.max(reassembly.steps - before);
     }
-    let bound = DATAGRAMS_MAX * 2 + PIECES_MAX + 16;
+    // Found, counted twice, one given up, placed.
+    let bound = DATAGRAMS_MAX * 4 + PIECES_MAX + 16;
     assert!(most <= bound as u64, "{most} steps");
 }
 

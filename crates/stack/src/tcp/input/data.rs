@@ -87,6 +87,9 @@ impl Connection {
         let next = reassembly.advance(self.receiver.next);
         let is_empty = reassembly.is_empty();
         let more = next.distance(self.receiver.next);
+        if more > 0 {
+            reassembly.set_since(context.now);
+        }
         self.receiver.stream.advance(more);
         self.receiver.next = next;
         if more > 0 {
@@ -106,8 +109,8 @@ impl Connection {
     fn keep_out_of_order(&mut self, segment: &Segment<'_>, context: &mut Context<'_>) {
         // RFC 5681, section 4.2: at once, so that the sender learns about the gap.
         (self.due.ack, self.due.ack_each) = (true, true);
-        // A single byte can take a whole block, for as long as the peer likes: the others are for
-        // data in order, and for what is written.
+        // A single byte can take a whole block, until the memory is short and the peer silent: the
+        // others are for data in order, and for what is written.
         if context.pool.is_half_used() {
             context.counters.no_buffer += 1;
             return;
@@ -125,6 +128,9 @@ impl Connection {
         let Some(reassembly) = self.receiver.reassembly.as_mut().filter(|_| stored > 0) else {
             return;
         };
+        if reassembly.is_empty() {
+            reassembly.set_since(context.now);
+        }
         match reassembly.insert(segment.sequence, segment.sequence + octets(stored)) {
             Inserted::Stored { .. } => context.counters.out_of_order += 1,
             Inserted::Duplicate => context.counters.duplicates += 1,
@@ -193,6 +199,24 @@ impl Connection {
 }
 
 impl Receiver {
+    /// Whether data has arrived that is not in order.
+    pub(in crate::tcp) fn holds_early_data(&self) -> bool {
+        self.reassembly.as_deref().is_some_and(|reassembly| !reassembly.is_empty())
+    }
+
+    /// Drops the data that is not in order: the peer has to send it again. FIN stays known, as it
+    /// takes no memory.
+    pub(in crate::tcp) fn discard_early_data(&mut self, context: &mut Context<'_>) {
+        self.stream.discard_early(context.pool, context.spare);
+        let Some(mut reassembly) = self.reassembly.take() else { return };
+        reassembly.discard(self.next);
+        if reassembly.has_duplicate() {
+            self.reassembly = Some(reassembly);
+        } else {
+            context.spare.keep_reassembly(reassembly);
+        }
+    }
+
     /// Keeps what has not arrived early already: the first one wins, so that no byte changes that
     /// the peer was told to be here. How many bytes are there now, from the first one on.
     fn write_missing(&mut self, left: Seq, bytes: &[u8], context: &mut Context<'_>) -> usize {

@@ -359,3 +359,22 @@ fn forgets_all_when_the_bytes_are_dropped() {
     assert!(reassembly.is_empty());
     assert_eq!(reported(&mut reassembly), []);
 }
+
+/// RFC 2018, section 8, and RFC 2883, section 4: what was dropped is not reported any more, nor a
+/// duplicate of it; one of what was in order is.
+#[test]
+fn what_was_discarded_is_not_reported() {
+    let mut reassembly = Reassembly::new();
+    let block = |left, right| SackBlock { left: Seq(left), right: Seq(right) };
+    reassembly.insert(Seq(20), Seq(30));
+    reassembly.insert(Seq(20), Seq(30));
+    assert!(reassembly.has_duplicate());
+    reassembly.discard(Seq(10));
+    assert!(reassembly.is_empty() && !reassembly.has_duplicate());
+    assert!(reassembly.sack_blocks(4).as_slice().is_empty());
+    assert_eq!(reassembly.insert(Seq(20), Seq(30)), Inserted::Stored { new: 10 });
+    reassembly.duplicate(block(5, 10));
+    reassembly.discard(Seq(10));
+    assert_eq!(reassembly.sack_blocks(4).as_slice(), [block(5, 10)]);
+    assert!(reassembly.sack_blocks(4).as_slice().is_empty());
+}

@@ -17,6 +17,7 @@ fn listeners_do_not_disturb_anybody() {
     let there = hand.tcp.listen(Some(ADDRESSES[1]), PORT, 8).unwrap();
     hand.tcp.listen(None, PORT + 1, 8).unwrap();
     assert_eq!(hand.tcp.listen(None, PORT, 8), Err(Error::PortInUse(PORT)));
+    assert_eq!(hand.tcp.listen(None, 0, 8), Err(Error::NoPort));
     // The connection of before goes on.
     hand.give(given(ACK, 1, 1).data(b"data"));
     assert_eq!(hand.read(), b"data");
@@ -203,4 +204,28 @@ fn cookies_carry_data_both_ways() {
         carried += 1;
     }
     assert!(carried > 2, "{carried}");
+}
+
+/// Whoever looks part by part sees each connection once, half-open ones and those without a program
+/// too.
+#[test]
+fn all_connections_can_be_looked_at() {
+    let mut hand = small(plain(), 1_000);
+    let first = hand.flow.remote_port;
+    for nth in 0..600 {
+        hand.flow.remote_port = first + nth;
+        hand.give(given(SYN, 0, 0));
+    }
+    let (mut ports, mut from, mut parts) = (Vec::new(), Some(0), 0);
+    while let Some(at) = from {
+        let (infos, next) = hand.tcp.infos(at, 100);
+        ports.extend(infos.map(|info| {
+            assert_eq!(info.state, State::SynReceived);
+            info.flow.remote_port
+        }));
+        (from, parts) = (next, parts + 1);
+    }
+    ports.sort_unstable();
+    assert_eq!(ports, (first..first + 600).collect::<Vec<_>>());
+    assert!(parts >= 6, "{parts}");
 }

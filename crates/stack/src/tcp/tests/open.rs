@@ -107,6 +107,7 @@ fn four_segments_close_a_connection() {
     pair.run(Duration::from_secs(61));
     for end in &pair.ends {
         assert_eq!((end.connections(), end.time_waits(), end.timers()), (0, 0, 0));
+        assert_eq!(end.ports.in_use(), 0, "TIME-WAIT has released it");
     }
 }
 

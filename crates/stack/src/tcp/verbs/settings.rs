@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::{
     Instant,
-    tcp::{ConnectionId, Error, Tcp},
+    tcp::{ConnectionId, Error, Tcp, config::DIFFSERV_MAX},
 };
 
 impl Tcp {
@@ -57,6 +57,3 @@ impl Tcp {
         self.with(id, now, |connection, _| connection.owner.diffserv = code & DIFFSERV_MAX)
     }
 }
-
-/// RFC 2474, section 3: six bits.
-const DIFFSERV_MAX: u8 = 0x3f;
