@@ -178,9 +178,8 @@ impl Observer {
             alive.retain(|ends| *ends != (local, remote));
             alive.extend(now.is_some().then_some((local, remote)));
         }
-        let state = |numbers: Option<Numbers>| {
-            numbers.map_or(State::Closed, |numbers| numbers.state)
-        };
+        let state =
+            |numbers: Option<Numbers>| numbers.map_or(State::Closed, |numbers| numbers.state);
         note_states(&mut self.coverage, state(before), state(now));
         let is_through = end.is_through() || self.has_lost[host];
         let is_end = (state(before), state(now)) == (State::LastAck, State::Closed);
@@ -190,8 +189,7 @@ impl Observer {
         }
         let of_time = cause == Cause::TIME && now.is_none();
         let (state, since) = (state(before), connection.lives[host].since());
-        let given_up =
-            (of_time && state != State::TimeWait).then_some(GivenUp { state, since });
+        let given_up = (of_time && state != State::TimeWait).then_some(GivenUp { state, since });
         connection.ends[host].has_given_up |= given_up.is_some();
         Ok(given_up)
     }
@@ -240,8 +238,8 @@ impl Observer {
 /// What this segment may do to the end that gets it.
 fn cause(segment: &Segment<'_>, end: &End) -> Cause {
     let flags = segment.packet.flags();
-    let is_cookie = flags.contains(Flags::ACK)
-        && end.has_begun_before(segment.packet.acknowledgment());
+    let is_cookie =
+        flags.contains(Flags::ACK) && end.has_begun_before(segment.packet.acknowledgment());
     [
         (flags.contains(Flags::SYN), Cause::SYN),
         (flags.contains(Flags::ACK), Cause::ACK),

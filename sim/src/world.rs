@@ -258,9 +258,7 @@ impl<'a> World<'a> {
             self.pairs.leave_out(pair);
             return Ok(());
         }
-        if turn == Turn::Later
-            || !self.pairs.open(pair, side, &mut *self.hosts[host], self.now)?
-        {
+        if turn == Turn::Later || !self.pairs.open(pair, side, &mut *self.hosts[host], self.now)? {
             self.queue.push(self.now + AGAIN, Planned::Open(pair, side));
             return Ok(());
         }

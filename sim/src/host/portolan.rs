@@ -8,9 +8,7 @@ use std::{
 
 use portolan_stack::{
     Checksum, Departure, Instant, Stack, Unsent,
-    tcp::{
-        self, ConnectionId, Error, ListenerId, Ready, Reason, Tcp,
-    },
+    tcp::{self, ConnectionId, Error, ListenerId, Ready, Reason, Tcp},
 };
 
 use super::{

@@ -109,12 +109,7 @@ impl Arrivals {
             && self.acknowledged.is_none_or(|so_far| header.acknowledgment.at_or_after(so_far))
     }
 
-    fn acknowledge(
-        &mut self,
-        header: &Repr,
-        sent: Option<(Seq, Seq)>,
-        is_last_word: bool,
-    ) -> bool {
+    fn acknowledge(&mut self, header: &Repr, sent: Option<(Seq, Seq)>, is_last_word: bool) -> bool {
         let is_syn = header.flags.contains(Flags::SYN);
         let Some((first, next)) = sent else { return false };
         let acknowledgment = header.acknowledgment;

@@ -58,11 +58,7 @@ impl End {
     }
 
     /// The end sends this. Whether it brings anything new.
-    pub(super) fn sends(
-        &mut self,
-        segment: &Segment<'_>,
-        now: Instant,
-    ) -> Result<bool, Broken> {
+    pub(super) fn sends(&mut self, segment: &Segment<'_>, now: Instant) -> Result<bool, Broken> {
         let header = segment.packet.repr();
         if header.flags.contains(Flags::RST) {
             return self.resets();

@@ -140,17 +140,18 @@ fn keeps_numbers(before: &Numbers, now: &Numbers) -> Result<(), Broken> {
 /// Whether these causes together lead from the one state to the other, perhaps through more: one
 /// segment may end the handshake and bring FIN. The own FIN leaves before that or after it.
 fn is_legal(from: State, to: State, cause: Cause) -> bool {
-    let edges = |reached: u16, of_sending: bool| {
-        let usable = EDGES.iter().filter(move |&&(here, _, needs)| {
-            // What is over does not begin again by what has ended it.
-            let is_begun = here != Closed || from == Closed;
-            let is_of_sending = needs == Cause::CLOSE;
-            is_begun && is_of_sending == of_sending && cause.contains(needs)
-        });
-        usable.fold(reached, |reached, &(here, there, _)| {
-            if reached & bit(here) == 0 { reached } else { reached | bit(there) }
-        })
-    };
+    let edges =
+        |reached: u16, of_sending: bool| {
+            let usable = EDGES.iter().filter(move |&&(here, _, needs)| {
+                // What is over does not begin again by what has ended it.
+                let is_begun = here != Closed || from == Closed;
+                let is_of_sending = needs == Cause::CLOSE;
+                is_begun && is_of_sending == of_sending && cause.contains(needs)
+            });
+            usable.fold(reached, |reached, &(here, there, _)| {
+                if reached & bit(here) == 0 { reached } else { reached | bit(there) }
+            })
+        };
     let mut reached = edges(bit(from), true);
     loop {
         let next = edges(reached, false);

@@ -224,7 +224,13 @@ fn link(random: &mut Random, mtu: usize) -> Settings {
     }
     if random.happens(100_000) {
         link.mtu = random.pick(&[mtu.saturating_sub(100), MTU_MIN_V6]).max(MTU_MIN_V6);
-        link.answer = random.pick(&[Answer::Mtu, Answer::Mtu, Answer::NoMtu, Answer::Nothing, Answer::Nothing]);
+        link.answer = random.pick(&[
+            Answer::Mtu,
+            Answer::Mtu,
+            Answer::NoMtu,
+            Answer::Nothing,
+            Answer::Nothing,
+        ]);
     }
     link
 }

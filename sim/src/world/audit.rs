@@ -47,9 +47,7 @@ impl World<'_> {
             Failure::Reset | Failure::Refused => {
                 self.observer.was_reset(host, side.local, side.remote)
             }
-            Failure::TimedOut => {
-                self.observer.has_given_up(host, (side.local, side.remote))
-            }
+            Failure::TimedOut => self.observer.has_given_up(host, (side.local, side.remote)),
             Failure::Unreachable | Failure::Full | Failure::Unknown => false,
         };
         if is_right {
