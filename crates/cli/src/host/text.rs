@@ -89,7 +89,7 @@ pub fn interval(served: &ServerInterval, figures: &Figures) -> String {
         }
     }
     if figures.blocks > 0 {
-        let kib = figures.blocks * BLOCK_BYTES >> 10;
+        let kib = (figures.blocks * BLOCK_BYTES) >> 10;
         add(&mut out, format_args!("  {kib} KiB in buffers"));
     }
     let cpu = figures.cpu_total().as_secs_f64() / seconds.max(f64::MIN_POSITIVE);
