@@ -245,8 +245,8 @@ fn bears_out_segment(end: &End, change: Option<Change>, cause: Cause) -> Result<
     if before.state == State::TimeWait && now.state != State::TimeWait {
         return end.allows_again(&before);
     }
-    let is_moved = (before.state, before.snd_una, before.rcv_nxt)
-        != (now.state, now.snd_una, now.rcv_nxt);
+    let is_moved =
+        (before.state, before.snd_una, before.rcv_nxt) != (now.state, now.snd_una, now.rcv_nxt);
     if cause.contains(Cause::OLD) && is_moved {
         return Err(("timestamps", format!("an old segment is taken: {before:?}, {now:?}")));
     }
