@@ -22,8 +22,8 @@ mod ranges;
 
 pub use lifecycle::Cause;
 
-use end::End;
-use lifecycle::Lifecycle;
+use end::{Broken, End};
+use lifecycle::{Change, Lifecycle};
 
 /// Watches a wire between two hosts.
 #[derive(Debug, Default)]
@@ -162,6 +162,7 @@ impl Observer {
         let end = &mut connection.ends[host];
         let changed = life.step(numbers, cause, at).and_then(|change| {
             numbers.map_or(Ok(()), |numbers| end.bears_out(&numbers, self.has_lost[host]))?;
+            bears_out_segment(end, change, cause)?;
             Ok(change)
         });
         let change = changed.map_err(|(rule, what)| {
@@ -235,6 +236,23 @@ impl Observer {
     }
 }
 
+/// Whether what arrived last may have done that.
+fn bears_out_segment(end: &End, change: Option<Change>, cause: Cause) -> Result<(), Broken> {
+    let Some((Some(before), now)) = change else { return Ok(()) };
+    let Some(now) = now else {
+        return if cause.contains(Cause::RST) { end.allows_reset(&before) } else { Ok(()) };
+    };
+    if before.state == State::TimeWait && now.state != State::TimeWait {
+        return end.allows_again(&before);
+    }
+    let is_moved =
+        (before.state, before.snd_una, before.rcv_nxt) != (now.state, now.snd_una, now.rcv_nxt);
+    if cause.contains(Cause::OLD) && is_moved {
+        return Err(("timestamps", format!("an old segment is taken: {before:?}, {now:?}")));
+    }
+    Ok(())
+}
+
 /// What this segment may do to the end that gets it.
 fn cause(segment: &Segment<'_>, end: &End) -> Cause {
     let flags = segment.packet.flags();
@@ -247,6 +265,7 @@ fn cause(segment: &Segment<'_>, end: &End) -> Cause {
         (flags.contains(Flags::RST), Cause::RST),
         (!segment.packet.payload().is_empty(), Cause::DATA),
         (is_cookie, Cause::COOKIE),
+        (end.is_old(&segment.packet.repr()), Cause::OLD),
     ]
     .into_iter()
     .filter(|(holds, _)| *holds)

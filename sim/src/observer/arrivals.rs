@@ -34,6 +34,11 @@ pub(super) struct Arrivals {
     pub(super) finished: bool,
     /// A reset arrived.
     pub(super) reset: bool,
+    /// The number of the last one.
+    pub(super) reset_at: Option<Seq>,
+    /// The number of the last SYN, and whether it was newer by its timestamp than all that arrived;
+    /// none where that says nothing.
+    pub(super) syn_at: Option<(Seq, Option<bool>)>,
     /// When a segment last arrived.
     pub(super) heard_at: Option<Instant>,
 }
@@ -59,12 +64,18 @@ impl Arrivals {
         let is_last_word = self.is_last_word(&header, expected);
         if header.flags.contains(Flags::RST) {
             self.reset = true;
+            self.reset_at = Some(header.sequence);
             return false;
         }
         self.finished |= header.flags.contains(Flags::FIN);
         let mut is_new = false;
         let is_syn = header.flags.contains(Flags::SYN);
         if is_syn {
+            let clocks = self.clock.zip(header.options.timestamps);
+            let is_newer = clocks
+                .filter(|(clock, timestamps)| *clock != timestamps.value)
+                .map(|(clock, timestamps)| Seq(clock).before(Seq(timestamps.value)));
+            self.syn_at = Some((header.sequence, is_newer));
             let known = self.syns.iter().any(|syn| syn.header.sequence == header.sequence);
             if !known {
                 self.syns.truncate(SYNS_MAX);

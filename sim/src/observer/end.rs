@@ -41,6 +41,8 @@ pub(super) struct End {
     /// How far its window reached.
     edge: Option<Seq>,
     clock: Option<u32>,
+    /// The other end's clock as it was echoed last: what is older by its own is refused from then on.
+    echoed: Option<Seq>,
 }
 
 impl End {
@@ -136,6 +138,34 @@ impl End {
             return Err(("state", format!("{state:?}, and the own FIN is not acknowledged")));
         }
         Ok(())
+    }
+
+    /// Whether a segment is older by its timestamp than another one that the end has taken: RFC 7323,
+    /// section 5.3. RST has none that counts.
+    pub(super) fn is_old(&self, header: &Repr) -> bool {
+        let control = Flags::SYN | Flags::RST;
+        let clock = header.options.timestamps.map(|timestamps| Seq(timestamps.value));
+        let is_older = |clock: Seq| self.echoed.is_some_and(|echoed| clock.before(echoed));
+        header.flags.0 & control.0 == 0 && clock.is_some_and(is_older)
+    }
+
+    /// Whether the connection may end by the last RST that arrived: RFC 5961, section 3.2.
+    pub(super) fn allows_reset(&self, before: &Numbers) -> Result<(), Broken> {
+        let expected = before.rcv_nxt;
+        if before.state != State::SynSent && self.arrived.reset_at != Some(expected) {
+            let what = format!("RST at {:?} is believed, not at {expected}", self.arrived.reset_at);
+            return Err(("reset", what));
+        }
+        Ok(())
+    }
+
+    /// Whether TIME-WAIT may end by the last SYN that arrived: RFC 6191, section 2.
+    pub(super) fn allows_again(&self, before: &Numbers) -> Result<(), Broken> {
+        let Some((sequence, is_newer)) = self.arrived.syn_at else { return Ok(()) };
+        if is_newer.unwrap_or_else(|| sequence.after(before.rcv_nxt)) {
+            return Ok(());
+        }
+        Err(("state", format!("TIME-WAIT ends by an old SYN {sequence}")))
     }
 
     /// Whether both ends' FIN were acknowledged, as far as arrived here.
@@ -268,6 +298,9 @@ impl End {
         let is_made_up = self.arrived.clock.is_none_or(|clock| echo.after(Seq(clock)));
         if agreed && header.flags.contains(Flags::ACK) && is_made_up {
             return Err(("timestamps", format!("nobody sent the clock {echo} that it echoes")));
+        }
+        if agreed && !is_cookie && self.echoed.is_none_or(|echoed| echoed.before(echo)) {
+            self.echoed = Some(echo);
         }
         Ok(())
     }

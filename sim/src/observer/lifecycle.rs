@@ -36,6 +36,9 @@ impl Cause {
     /// A segment arrived that brings a number back which this end has sent with SYN.
     pub const COOKIE: Self = Self(0x200);
 
+    /// The segment is older by its timestamp than one before it: it changes nothing.
+    pub const OLD: Self = Self(0x400);
+
     /// Both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -48,7 +51,7 @@ impl Cause {
         self.contains(Self::ACK) && self.0 & others.0 == 0
     }
 
-    const fn contains(self, other: Self) -> bool {
+    pub(super) const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }

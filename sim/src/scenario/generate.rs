@@ -52,9 +52,9 @@ pub fn generated(seed: u64) -> Scenario {
 /// What a few scenarios have beside the rest.
 fn habits(scenario: &mut Scenario, random: &mut Random) {
     let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
-    if random.happens(100_000) {
+    if random.happens(40_000) {
         many(scenario, random);
-    } else if !is_peer && random.happens(100_000) {
+    } else if !is_peer && random.happens(60_000) {
         one_after_another(scenario, random);
     } else if random.happens(150_000) {
         for service in &mut scenario.services {
@@ -93,7 +93,7 @@ fn many(scenario: &mut Scenario, random: &mut Random) {
     if first.simultaneous_us.is_some() {
         return;
     }
-    for _ in 0..random.between(10, 40) {
+    for _ in 0..random.between(10, 30) {
         let (there, back) = (random.between(1, 2_000), random.between(1, 10_000));
         let (active, mut passive) = (script(random, there, back), script(random, back, there));
         if active.end == End::AfterPeer && passive.end == End::AfterPeer {
@@ -362,7 +362,7 @@ fn script(random: &mut Random, sends: u64, gets: u64) -> Script {
 
 fn datagrams(random: &mut Random, scenario: &Scenario) -> Vec<Datagrams> {
     let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
-    if is_peer || !random.happens(150_000) {
+    if is_peer || !random.happens(80_000) {
         return Vec::new();
     }
     let one = |random: &mut Random, from| Datagrams {
