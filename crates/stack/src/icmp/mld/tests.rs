@@ -40,12 +40,14 @@ fn query_v1(group: Ipv6Addr, response_code: u16) -> Query<'static> {
 
 const ALL: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
 
-fn told(report: &Report) -> (Version, bool, Vec<Ipv6Addr>) {
+type Told = (Version, bool, Vec<Ipv6Addr>);
+
+fn told(report: &Report) -> Told {
     (report.version, report.is_change, report.groups[..report.count].to_vec())
 }
 
 /// All that is told from now on, and when.
-fn run(listener: &mut Listener) -> Vec<(Instant, (Version, bool, Vec<Ipv6Addr>))> {
+fn run(listener: &mut Listener) -> Vec<(Instant, Told)> {
     let mut all = Vec::new();
     while let Some(at) = listener.deadline() {
         assert!(all.len() < 1_000, "it never ends");
