@@ -203,5 +203,11 @@ fn long_datagrams_come_to_the_queue_of_the_short_ones() {
         host.stop().unwrap();
         let dropped = |queue: &portolan_host::Readings| queue.stack.dropped(Dropped::UdpPort);
         assert_eq!(host.readings().iter().map(dropped).sum::<u64>(), 0);
+        // One queue speaks for the host on the link.
+        if server.contains("::") {
+            let told = |queue: &portolan_host::Readings| queue.stack.noted(Noted::MldReport) > 0;
+            let told: Vec<_> = host.readings().iter().map(told).collect();
+            assert_eq!(told, [true, false, false, false]);
+        }
     }
 }

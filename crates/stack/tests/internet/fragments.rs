@@ -260,3 +260,43 @@ fn the_checksum_of_what_was_joined_is_looked_at() {
     }
     assert_eq!(world.dropped(Dropped::UdpChecksum), 1);
 }
+
+/// Of several stacks of a host, the one that knows the flow gets the datagram.
+#[test]
+fn with_several_stacks_a_datagram_waits_for_the_one_that_owns_it() {
+    let settings = || portolan_stack::Config { shares_flows: true, ..config() };
+    let (mut first, mut second) = (World::with(settings()), World::with(settings()));
+    let port = second.stack.udp_bind(None, 53).unwrap();
+    let (bytes, data) = message(92);
+    let parts = |identification| {
+        [(0, 48, true), (48, 100, false)].map(|(start, end, more)| {
+            part_v4(identification, u16::try_from(start).unwrap(), more, &bytes[start..end])
+        })
+    };
+    let [begin, end] = parts(7);
+    first.hear(&begin);
+    assert!(first.stack.take_joined().is_none());
+    first.hear(&end);
+    let joined = first.stack.take_joined().unwrap();
+    assert!(first.stack.take_joined().is_none());
+    assert_eq!((joined.source(), joined.destination()), (PEER_V4.into(), V4.into()));
+    assert_eq!((joined.protocol(), joined.payload()), (protocol::UDP, &bytes[..]));
+    let counted = |world: &World| {
+        let counters = world.counters();
+        let fates = counters.delivered_total() + counters.dropped_total();
+        assert_eq!(counters.frames_in, fates, "each frame is counted once");
+        (counters.frames_in, counters.bytes_in)
+    };
+    assert_eq!(counted(&first), (1, begin.len() as u64), "the last one is counted by its owner");
+    second.stack.handle_joined(&joined, second.now, &mut |_, data| data.len());
+    assert_eq!(counted(&second), (1, end.len() as u64));
+    assert_eq!(received(&mut second, port), Some(data.clone()));
+    // Who does not ask for it owns it.
+    for frame in parts(8) {
+        second.hear(&frame);
+    }
+    assert_eq!(received(&mut second, port), None);
+    second.hear(&begin);
+    assert_eq!(received(&mut second, port), Some(data));
+    assert_eq!(counted(&second).0, 4);
+}
