@@ -112,6 +112,7 @@ fn cut(frame: &[u8], identification: u32) -> Vec<Vec<u8>> {
     vec![part(middle, &segment[middle..], 0), part(0, &segment[..middle], 1)]
 }
 
+/// RFC 791, section 3.2.
 #[test]
 fn segments_in_parts_find_the_connection_whatever_its_queue() {
     for (server, client) in NETWORKS {
@@ -180,6 +181,7 @@ fn telling(server: &str, device: mem::Mem) -> (Host, Receiver<(usize, SocketAddr
     (Host::start(&config(server), queues).unwrap(), told)
 }
 
+/// RFC 791, section 3.2.
 #[test]
 fn long_datagrams_come_to_the_queue_of_the_short_ones() {
     for (server, client) in NETWORKS {

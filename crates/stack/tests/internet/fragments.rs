@@ -165,6 +165,7 @@ fn after_a_while_the_sender_is_told_if_the_first_part_came() {
     assert_eq!(world.counters().noted(Noted::ReassemblyTimeout), 3);
 }
 
+/// RFC 7112, section 5.
 #[test]
 fn parts_that_no_sender_makes_are_dropped() {
     let (bytes, _) = message(92);
@@ -221,6 +222,7 @@ fn errors_about_joined_packets_quote_the_first_part() {
 }
 
 /// As CVE-2018-5390 and -5391: neither memory nor time grows with what an attacker sends.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn a_flood_of_parts_neither_fills_memory_nor_shuts_others_out() {
     let (mut world, port) = reader();

@@ -114,6 +114,7 @@ fn a_query_for_a_group_is_answered_for_that_alone() {
     assert_eq!(all, [group(1), group(2)]);
 }
 
+/// RFC 3810, section 6.2.
 #[test]
 fn who_asks_without_end_gets_ten_answers_a_second() {
     for which in [ALL, group(0)] {
