@@ -38,8 +38,8 @@ fn a_host_ends_whose_address_is_taken() {
             let first = Endpoint::start(&first, vec![near]).unwrap();
             let second = config(address, 0xb, duplicates);
             let second = Endpoint::start(&second, vec![far]).unwrap();
-            let listener = second.listen(None, 7).unwrap();
-            assert!(listener.accept().is_err(), "the host ends under it");
+            let accepted = second.listen(None, 7).map(|listener| listener.accept());
+            assert!(!matches!(accepted, Ok(Ok(_))), "the host ends under it");
             let error = second.stop().unwrap_err();
             let Error::AddressTaken { hardware, .. } = &error else { panic!("{error}") };
             assert_eq!(*hardware, [2, 0, 0, 0, 0, 0xa]);

@@ -104,7 +104,7 @@ pub struct Record<'a> {
 
 impl Record<'_> {
     /// Length of the record in bytes, without auxiliary data, of which there is none yet.
-    pub const fn len(&self) -> usize {
+    pub const fn header_len(&self) -> usize {
         RECORD_BYTES + 16 * self.sources.len()
     }
 }
@@ -222,7 +222,7 @@ impl Repr<'_> {
             Message::Query(Query { extended: Some(extended), .. }) => {
                 EXTENDED_BYTES + 16 * extended.sources.len()
             }
-            Message::Report => self.records.iter().map(Record::len).sum(),
+            Message::Report => self.records.iter().map(Record::header_len).sum(),
             Message::Query(_) | Message::ReportV1(_) | Message::Done(_) => 16,
         };
         icmpv6::HEADER_BYTES + body

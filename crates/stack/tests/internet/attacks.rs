@@ -62,6 +62,7 @@ fn parts_that_contradict_each_other_are_never_delivered() {
 }
 
 /// One source fills its share and no more: what others began goes on.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn who_floods_with_parts_harms_himself() {
     let (mut world, port) = reader();
@@ -81,6 +82,7 @@ fn who_floods_with_parts_harms_himself() {
 }
 
 /// Anybody can send parts in another's name, and leave them unfinished.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn parts_in_anothers_name_do_not_shut_him_out() {
     let (mut world, port) = reader();
@@ -97,6 +99,7 @@ fn parts_in_anothers_name_do_not_shut_him_out() {
 }
 
 /// IPv4 has so few identifications that they come again.
+/// RFC 791, section 3.2.
 #[test]
 fn an_identification_that_comes_again_is_a_new_datagram() {
     let (mut world, port) = reader();
@@ -134,6 +137,7 @@ fn no_datagram_is_longer_than_its_length_can_say() {
 }
 
 /// RFC 1122, section 3.2.2; RFC 4443, section 2.4.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn a_flood_of_first_parts_draws_few_errors() {
     let mut world = reader().0;
@@ -263,6 +267,7 @@ fn what_nobody_asked_for_is_believed_only_of_known_neighbours() {
 
 /// RFC 6583: addresses of which nobody has most are asked for, by us or because of packets that
 /// somebody sends in their name.
+/// RFC 6583, section 6.2.
 #[test]
 fn a_scan_neither_drives_out_neighbours_nor_asks_without_end() {
     let mut settings = config();

@@ -308,6 +308,7 @@ fn an_address_in_use_is_defended_once_in_ten_seconds() {
     assert!(world.stack.addresses().any(|own| own == V4));
 }
 
+/// RFC 6583, section 6.2.
 #[test]
 fn strangers_do_not_fill_the_table() {
     let mut settings = config();
@@ -375,6 +376,7 @@ fn an_optimistic_address_is_used_while_it_is_asked_for() {
 }
 
 /// RFC 4862, section 5.4.4; RFC 5227, section 2.1.1.
+/// RFC 4429, section 3.3.
 #[test]
 fn an_optimistic_address_that_another_host_has_is_given_up() {
     let rivals: [(IpAddr, Vec<u8>); 4] = [

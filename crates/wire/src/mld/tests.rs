@@ -200,7 +200,7 @@ proptest! {
             prop_assert_eq!(theirs.mcast_addr(), record.group);
             prop_assert_eq!(usize::from(theirs.num_srcs()), record.sources.len());
             prop_assert_eq!(theirs.aux_data_len(), 0);
-            rest = &rest[record.len()..];
+            rest = &rest[record.header_len()..];
         }
         prop_assert!(rest.is_empty());
     }

@@ -40,12 +40,14 @@ fn query_v1(group: Ipv6Addr, response_code: u16) -> Query<'static> {
 
 const ALL: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
 
-fn told(report: &Report) -> (Version, bool, Vec<Ipv6Addr>) {
+type Told = (Version, bool, Vec<Ipv6Addr>);
+
+fn told(report: &Report) -> Told {
     (report.version, report.is_change, report.groups[..report.count].to_vec())
 }
 
 /// All that is told from now on, and when.
-fn run(listener: &mut Listener) -> Vec<(Instant, (Version, bool, Vec<Ipv6Addr>))> {
+fn run(listener: &mut Listener) -> Vec<(Instant, Told)> {
     let mut all = Vec::new();
     while let Some(at) = listener.deadline() {
         assert!(all.len() < 1_000, "it never ends");
@@ -112,6 +114,7 @@ fn a_query_for_a_group_is_answered_for_that_alone() {
     assert_eq!(all, [group(1), group(2)]);
 }
 
+/// RFC 3810, section 6.2.
 #[test]
 fn who_asks_without_end_gets_ten_answers_a_second() {
     for which in [ALL, group(0)] {
