@@ -5,6 +5,7 @@ use std::time::Duration;
 use portolan_stack::Instant;
 
 use crate::{
+    coverage::{Coverage, Happening},
     host::{Failure, Handle, Host, Received},
     pattern::Pattern,
     scenario::{End, Script},
@@ -41,6 +42,8 @@ pub struct Application {
     next_write: Instant,
     next_read: Instant,
     has_stalled: bool,
+    /// What it did that is worth counting.
+    pub coverage: Coverage,
 }
 
 impl Application {
@@ -69,10 +72,17 @@ impl Application {
             expects,
             began: now,
             has_finished: false,
-            next_write: now,
+            next_write: now + Duration::from_micros(script.waits_us),
             next_read: now,
             has_stalled: false,
+            coverage: Coverage::default(),
         }
+    }
+
+    /// Whether the program has said that it writes no more, or has given the handle back.
+    #[must_use]
+    pub const fn has_closed(&self) -> bool {
+        self.has_finished || self.is_over
     }
 
     /// Whether all that it should read has been read.
@@ -94,21 +104,33 @@ impl Application {
         if self.is_over {
             return Ok(None);
         }
+        let was_up = host.was_up(self.handle);
         if let Some(at) = self.ends_at()
             && now >= at
         {
-            match self.script.end {
-                End::AbortAfterUs(_) => host.abort(self.handle, now),
-                _ => host.close(self.handle, now),
-            }
+            let is_midway = self.sent < self.script.bytes || self.received < self.expects;
+            let what = match self.script.end {
+                End::AbortAfterUs(_) => {
+                    host.abort(self.handle, now);
+                    Happening::AbortedMidway
+                }
+                _ => {
+                    host.close(self.handle, now);
+                    Happening::ClosedMidway
+                }
+            };
+            self.coverage.add(what, u64::from(is_midway && was_up));
             self.is_over = true;
             return Ok(None);
         }
-        let is_up = host.was_up(self.handle);
         // Nothing is written or ended that is not there yet; a read tells of failures.
-        let writes = if is_up { self.write(host, now) } else { None };
-        let wakes = [writes, self.read(host, now)?, self.ends_at()];
-        self.end(host, is_up, now);
+        let writes = if was_up { self.write(host, now) } else { None };
+        let had_end = self.got_end;
+        let reads = self.read(host, now)?;
+        let answers = was_up && self.script.replies && self.got_end && !had_end;
+        let replies = if answers { self.write(host, now) } else { None };
+        let wakes = [writes, reads, replies, self.ends_at()];
+        self.end(host, was_up, now);
         Ok(if self.is_over { None } else { wakes.into_iter().flatten().min() })
     }
 
@@ -124,6 +146,7 @@ impl Application {
         }
         let taken = bytes.get(..self.read_most(bytes.len())).unwrap_or(bytes);
         self.check(taken, now)?;
+        self.coverage.note(Happening::TookInPlace);
         self.next_read = now + Duration::from_micros(self.script.read_every_us);
         Ok(taken.len())
     }
@@ -140,6 +163,9 @@ impl Application {
 
     fn write(&mut self, host: &mut dyn Host, now: Instant) -> Option<Instant> {
         let mut chunk = [0; WRITE_BYTES];
+        if self.script.replies && !self.got_end {
+            return None;
+        }
         while self.failure.is_none() && self.sent < self.script.bytes {
             if now < self.next_write {
                 return Some(self.next_write);
@@ -153,7 +179,10 @@ impl Application {
             self.sends.fill(self.sent, chunk);
             match host.write(self.handle, chunk, now) {
                 Ok(0) => return None,
-                Ok(taken) => self.sent += taken as u64,
+                Ok(taken) => {
+                    self.note_write();
+                    self.sent += taken as u64;
+                }
                 Err(failure) => self.failure = Some(failure),
             }
             self.next_write = now + Duration::from_micros(self.script.write_every_us);
@@ -169,7 +198,11 @@ impl Application {
             }
             let most = self.read_most(READ_BYTES);
             match host.read(self.handle, &mut buffer[..most], now) {
-                Received::Bytes(length) => self.check(&buffer[..length], now)?,
+                Received::Bytes(length) => {
+                    self.check(&buffer[..length], now)?;
+                    let is_slow = self.script.read_every_us > 0;
+                    self.coverage.add(Happening::ReadSlowly, u64::from(is_slow));
+                }
                 Received::Nothing => return Ok(None),
                 Received::Finished => self.got_end = true,
                 Received::Failed(failure) => self.failure = Some(failure),
@@ -179,6 +212,17 @@ impl Application {
         Ok(None)
     }
 
+    fn note_write(&mut self) {
+        let is_first = self.sent == 0;
+        for (happens, what) in [
+            (self.script.write_every_us > 0, Happening::WroteSlowly),
+            (self.script.replies && is_first, Happening::WroteAfterEnd),
+            (self.script.waits_us > 0 && is_first, Happening::WroteLate),
+        ] {
+            self.coverage.add(what, u64::from(happens));
+        }
+    }
+
     /// Whether it reads now; it may begin to stall by that.
     fn reads_at(&mut self, now: Instant) -> bool {
         if let Some((after, us)) = self.script.stall
@@ -186,6 +230,7 @@ impl Application {
             && self.received >= after
         {
             self.has_stalled = true;
+            self.coverage.note(Happening::Stalled);
             self.next_read = now + Duration::from_micros(us);
         }
         now >= self.next_read

@@ -26,6 +26,8 @@ pub struct Datagram<'a> {
     pub packet: &'a [u8],
     /// Whether routers may not fragment it.
     pub dont_fragment: bool,
+    /// Whether it is a fragment, so that `payload` is not all.
+    pub is_fragment: bool,
 }
 
 impl<'a> Datagram<'a> {
@@ -45,6 +47,7 @@ impl<'a> Datagram<'a> {
                     payload: packet.payload(),
                     packet: frame.payload().get(..packet.total_len())?,
                     dont_fragment: packet.dont_fragment(),
+                    is_fragment: packet.is_fragment(),
                 })
             }
             EtherType::IPV6 => {
@@ -59,6 +62,7 @@ impl<'a> Datagram<'a> {
                     payload: upper.payload,
                     packet: frame.payload().get(..length)?,
                     dont_fragment: true,
+                    is_fragment: upper.fragment.is_some(),
                 })
             }
             _ => None,
@@ -68,7 +72,7 @@ impl<'a> Datagram<'a> {
     /// The segment of TCP in it; none where it is another protocol, or malformed.
     #[must_use]
     pub fn segment(&self) -> Option<Segment<'a>> {
-        if self.protocol != protocol::TCP {
+        if self.protocol != protocol::TCP || self.is_fragment {
             return None;
         }
         let packet = tcp::Packet::parse(self.payload).ok()?;
@@ -80,9 +84,13 @@ impl<'a> Datagram<'a> {
         })
     }
 
-    /// Whether its checksum is right. Protocols without one are.
+    /// Whether its checksum is right. Protocols without one are, and fragments: theirs is that of
+    /// the whole.
     #[must_use]
     pub fn is_intact(&self) -> bool {
+        if self.is_fragment {
+            return true;
+        }
         match (self.protocol, self.source, self.destination) {
             (protocol::TCP, ..) => self.segment().is_some_and(|one| one.checksum == Check::Right),
             (protocol::UDP, source, destination) => udp::Packet::parse(self.payload)

@@ -1,12 +1,15 @@
 //! What the simulator needs of a stack: the only seam between the two.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
 
 use portolan_stack::Instant;
-use portolan_wire::ethernet;
+use portolan_wire::{Seq, ethernet};
 use serde::{Deserialize, Serialize};
 
-use crate::frame::Frame;
+use crate::{coverage::Coverage, frame::Frame};
 
 mod device;
 mod peer;
@@ -33,12 +36,12 @@ pub trait Host {
     fn poll_timeout(&mut self, now: Instant) -> Option<Instant>;
     /// What the program should know.
     fn poll_event(&mut self) -> Option<Event>;
-    /// Connections to this port are accepted from now on.
+    /// Connections to this port are accepted from now on, one in such a time at most.
     ///
     /// # Errors
     ///
     /// [`Failure`] where the stack refuses.
-    fn listen(&mut self, port: u16, backlog: usize) -> Result<(), Failure>;
+    fn listen(&mut self, port: u16, backlog: usize, every: Duration) -> Result<(), Failure>;
     /// Opens a connection, from this port where one is given.
     ///
     /// # Errors
@@ -72,6 +75,28 @@ pub trait Host {
     fn state(&mut self, _handle: Handle) -> Option<State> {
         None
     }
+    /// Datagrams of UDP to this port are taken from now on, if the stack can.
+    fn bind(&mut self, _port: u16) -> bool {
+        false
+    }
+    /// Sends a datagram of UDP. Whether it left.
+    fn send_datagram(&mut self, _remote: SocketAddr, _payload: &[u8], _now: Instant) -> bool {
+        false
+    }
+    /// The next datagram of UDP that has arrived.
+    fn receive_datagram(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+    /// Where the connection of these two ends stands, whoever has it; none where there is none, or
+    /// the stack does not tell.
+    fn numbers(&mut self, _local: SocketAddr, _remote: SocketAddr) -> Option<Numbers> {
+        None
+    }
+    /// The connection is given up when nothing was acknowledged for so long; a stack that cannot
+    /// does as ever.
+    fn set_user_timeout(&mut self, _handle: Handle, _timeout: Duration, _now: Instant) {}
+    /// What happened in the stack is added to this.
+    fn cover(&mut self, _coverage: &mut Coverage) {}
     /// Whether packets that TCP sent never left, for want of the neighbour's hardware address.
     fn has_lost(&self) -> bool {
         false
@@ -94,6 +119,8 @@ pub enum Event {
     },
     /// A connection is worth a look.
     Ready(Handle),
+    /// A datagram of UDP waits.
+    Datagram,
 }
 
 /// What a read gave.
@@ -142,6 +169,17 @@ pub enum State {
     Closed,
 }
 
+/// How far a connection is, by the names of RFC 9293, section 3.3.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the RFC's")]
+pub struct Numbers {
+    pub state: State,
+    pub snd_una: Seq,
+    pub snd_nxt: Seq,
+    pub rcv_nxt: Seq,
+    pub rcv_wnd: u32,
+}
+
 /// What a stack holds: nothing of it may be left when all connections are over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
@@ -179,8 +217,24 @@ pub struct Setup {
     pub device_checksums: bool,
     /// Up to how many bytes of data the device makes segments of; 0 if it makes none.
     pub device_segments: usize,
+    /// Whether it answers SYN by cookies when a backlog is full.
+    pub cookies: bool,
+    /// How it probes idle connections, if it does.
+    pub keepalive: Option<Keepalive>,
     /// Its secret.
     pub secret: u64,
+}
+
+/// How idle connections are probed: RFC 9293, section 3.8.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keepalive {
+    /// After how long without a segment, in microseconds.
+    pub idle_us: u64,
+    /// How long between two probes, in microseconds.
+    pub interval_us: u64,
+    /// After how many of them the connection is given up.
+    pub probes: u8,
 }
 
 impl Default for Setup {
@@ -197,6 +251,8 @@ impl Default for Setup {
             blocks: 0,
             device_checksums: false,
             device_segments: 0,
+            cookies: true,
+            keepalive: None,
             secret: 0,
         }
     }

@@ -7,6 +7,7 @@ use portolan_wire::{ethernet, tcp::Flags};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    coverage::{Coverage, Happening},
     frame::{Datagram, Frame, set_ecn},
     random::Random,
 };
@@ -53,6 +54,9 @@ pub struct Settings {
     pub corrupt_ppm: u32,
     /// The end of the frame is cut off.
     pub truncate_ppm: u32,
+    /// A window that was offered comes smaller, as from an end that takes it back: RFC 9293, section
+    /// 3.8.6.
+    pub shrink_ppm: u32,
     /// Congestion is marked on packets that allow it: RFC 3168.
     pub mark_ppm: u32,
     /// Short frames are padded to 60 bytes, as Ethernet does it.
@@ -111,6 +115,8 @@ pub struct Link {
     last_arrival: Instant,
     paused_until: Instant,
     loses_in_pause: bool,
+    /// What happened here.
+    pub coverage: Coverage,
 }
 
 impl Link {
@@ -125,17 +131,27 @@ impl Link {
             last_arrival: Instant::ZERO,
             paused_until: Instant::ZERO,
             loses_in_pause: false,
+            coverage: Coverage::default(),
         }
     }
 
     /// Something is different from now on.
     pub fn change(&mut self, change: Change, now: Instant) {
+        if matches!(change, Change::DelayUs(_) | Change::RateBytes(_)) {
+            self.coverage.note(Happening::PaceChanged);
+        }
         match change {
             Change::Pause { us, lost } => {
                 self.paused_until = now + Duration::from_micros(us);
                 self.loses_in_pause = lost;
+                if us >= LONG_US {
+                    self.coverage.note(Happening::LongPause);
+                }
             }
-            Change::Mtu(mtu) => self.settings.mtu = mtu,
+            Change::Mtu(mtu) => {
+                self.settings.mtu = mtu;
+                self.coverage.note(Happening::MtuChanged);
+            }
             Change::DelayUs(delay) => self.settings.delay_us = delay,
             Change::RateBytes(rate) => self.settings.rate_bytes = rate,
         }
@@ -173,12 +189,21 @@ impl Link {
             return;
         }
         if let Some(error) = too_big::refused(&frame, self.settings.mtu, self.settings.answer) {
+            self.coverage.note(match &error {
+                Some(_) => Happening::TooBigTold,
+                None => Happening::BlackHole,
+            });
             if let Some(error) = error {
                 arrives(now + delay, End::Near, error);
             }
             return;
         }
-        let Some(sent) = self.serialized(frame.len(), now) else { return };
+        let Some(sent) = self.serialized(frame.len(), now) else {
+            return self.coverage.note(Happening::QueueFull);
+        };
+        if now < self.paused_until {
+            self.coverage.note(Happening::HeldInPause);
+        }
         if self.settings.pads && frame.len() < ETHERNET_BYTES_MIN {
             frame.resize(ETHERNET_BYTES_MIN, 0);
         }
@@ -187,9 +212,15 @@ impl Link {
             && Datagram::read(&frame).is_some_and(|datagram| datagram.ecn != NOT_ECT)
         {
             set_ecn(&mut frame, CONGESTION_EXPERIENCED);
+            self.coverage.note(Happening::Marked);
+        }
+        if self.random.happens(self.settings.shrink_ppm)
+            && damage::shrink(&mut frame, &mut self.random)
+        {
+            self.coverage.note(Happening::WindowShrunk);
         }
         let at = self.arrival(sent + delay);
-        damage::maybe(&mut frame, &self.settings, &mut self.random);
+        damage::maybe(&mut frame, &self.settings, &mut self.random, &mut self.coverage);
         arrives(at, End::Far, frame);
     }
 
@@ -199,7 +230,17 @@ impl Link {
         self.is_bad ^= self.random.happens(turns);
         let in_burst = self.is_bad && self.random.happens(burst.loss_ppm);
         let by_itself = self.random.happens(self.settings.loss_ppm);
-        in_burst || by_itself || now < self.paused_until && self.loses_in_pause
+        let in_pause = now < self.paused_until && self.loses_in_pause;
+        let whys = [
+            (in_burst, Happening::LostInBurst),
+            (by_itself, Happening::Lost),
+            (in_pause, Happening::LostInPause),
+        ];
+        let why = whys.into_iter().find(|(is_lost, _)| *is_lost);
+        if let Some((_, why)) = why {
+            self.coverage.note(why);
+        }
+        why.is_some()
     }
 
     /// When the last bit of the frame is on the wire; none where the queue before it is full.
@@ -223,9 +264,13 @@ impl Link {
     fn double(&mut self, frame: &Frame, at: Instant, arrives: &mut dyn FnMut(Instant, End, Frame)) {
         if self.random.happens(self.settings.duplicate_ppm) {
             let later = self.random.below(self.settings.duplicate_us + 1);
+            self.coverage.note(Happening::Duplicated);
             arrives(at + Duration::from_micros(later), End::Far, frame.clone());
         }
-        if self.random.happens(self.settings.replay_ppm) && is_control(frame) {
+        if self.random.happens(self.settings.replay_ppm)
+            && let Some(what) = control(frame)
+        {
+            self.coverage.note(what);
             let later = self.random.below(self.settings.replay_us + 1);
             arrives(at + Duration::from_micros(later), End::Far, frame.clone());
         }
@@ -234,6 +279,7 @@ impl Link {
     fn arrival(&mut self, earliest: Instant) -> Instant {
         if self.random.happens(self.settings.reorder_ppm) {
             let later = self.random.below(self.settings.reorder_us + 1);
+            self.coverage.note(Happening::Reordered);
             return earliest + Duration::from_micros(later);
         }
         let jitter = match self.settings.jitter_us {
@@ -254,14 +300,20 @@ fn is_spared(frame: &[u8]) -> bool {
         || Datagram::read(frame).is_some_and(|datagram| datagram.is_neighbor_discovery())
 }
 
-fn is_control(frame: &[u8]) -> bool {
-    let segment = Datagram::read(frame).and_then(|datagram| datagram.segment());
-    segment.is_some_and(|segment| {
-        let control = Flags::SYN | Flags::FIN | Flags::RST;
-        segment.packet.flags().0 & control.0 != 0
-    })
+/// What comes again if the frame does, of those that make or end connections.
+fn control(frame: &[u8]) -> Option<Happening> {
+    let flags = Datagram::read(frame)?.segment()?.packet.flags();
+    [
+        (Flags::SYN, Happening::OldSyn),
+        (Flags::FIN, Happening::OldFin),
+        (Flags::RST, Happening::OldReset),
+    ]
+    .into_iter()
+    .find_map(|(flag, what)| flags.contains(flag).then_some(what))
 }
 
+/// Longer than the first retransmission timeouts: RFC 6298, section 2.
+const LONG_US: u64 = 3_000_000;
 /// Without the frame check sequence.
 const ETHERNET_BYTES_MIN: usize = 60;
 const NOT_ECT: u8 = 0;

@@ -8,13 +8,22 @@ use std::{collections::BTreeMap, net::SocketAddr};
 use portolan_stack::Instant;
 use portolan_wire::{Check, protocol, tcp::Flags};
 
-use crate::{frame::Datagram, violation::Violation};
+use crate::{
+    coverage::{Coverage, Happening},
+    frame::{Datagram, Segment},
+    host::{Numbers, State},
+    violation::Violation,
+};
 
 mod arrivals;
 mod end;
+mod lifecycle;
 mod ranges;
 
+pub use lifecycle::Cause;
+
 use end::End;
+use lifecycle::Lifecycle;
 
 /// Watches a wire between two hosts.
 #[derive(Debug, Default)]
@@ -28,14 +37,28 @@ pub struct Observer {
     pub has_lost: [bool; 2],
     /// How many segments were seen.
     pub segments: u64,
+    /// What was seen.
+    pub coverage: Coverage,
+    /// Which connections each host has, by its own word: its end and the other one.
+    alive: [Vec<Ends>; 2],
 }
 
-/// The addresses and ports of host 0 and host 1.
-type Ends = (SocketAddr, SocketAddr);
+/// Addresses and ports: of host 0 and host 1, or of a host and the other one.
+pub type Ends = (SocketAddr, SocketAddr);
+
+/// A connection that a host gave up for want of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    /// In which state.
+    pub state: State,
+    /// Since when it was in that.
+    pub since: Instant,
+}
 
 #[derive(Debug, Default)]
 struct Connection {
     ends: [End; 2],
+    lives: [Lifecycle; 2],
     /// Segments of both ends since something new came through.
     without_progress: u32,
 }
@@ -47,20 +70,25 @@ impl Observer {
         Self { mtu, is_strict, ..Self::default() }
     }
 
-    /// A host sends this frame.
+    /// A host sends this frame. Of which connection it is, from there to here.
     ///
     /// # Errors
     ///
     /// [`Violation`] when it must not.
-    pub fn sent(&mut self, host: usize, frame: &[u8], now: Instant) -> Result<(), Violation> {
-        let Some(datagram) = Datagram::read(frame) else { return Ok(()) };
+    pub fn sent(
+        &mut self,
+        host: usize,
+        frame: &[u8],
+        now: Instant,
+    ) -> Result<Option<Ends>, Violation> {
+        let Some(datagram) = Datagram::read(frame) else { return Ok(None) };
         let refuse = |rule, what: String| Err(Violation::new(rule, what).at(now));
         if datagram.packet.len() > self.mtu[host] {
             let (length, mtu) = (datagram.packet.len(), self.mtu[host]);
             return refuse("mtu", format!("host {host} sends {length} bytes over {mtu}"));
         }
         if datagram.protocol != protocol::TCP {
-            return Ok(());
+            return Ok(None);
         }
         let Some(segment) = datagram.segment() else {
             return refuse("format", format!("host {host} sends a malformed segment"));
@@ -70,11 +98,10 @@ impl Observer {
             return refuse("checksum", who);
         }
         self.segments += 1;
+        note_segment(&mut self.coverage, &segment);
         let ends = ends(host, segment.source, segment.destination);
         let connection = self.connections.entry(ends).or_default();
-        let [first, second] = &mut connection.ends;
-        let (this, other) = if host == 0 { (first, second) } else { (second, first) };
-        let checked = this.sends(other, &segment, datagram.ecn);
+        let checked = connection.ends[host].sends(&segment, now);
         connection.without_progress += 1;
         match checked {
             Ok(true) => connection.without_progress = 0,
@@ -90,27 +117,99 @@ impl Observer {
             let what = format!("{who}: {WITHOUT_PROGRESS_MAX} segments, and nothing came of it");
             return refuse("storm", what);
         }
-        Ok(())
+        Ok(Some((segment.source, segment.destination)))
     }
 
-    /// This frame is handed to a host.
-    pub fn arrived(&mut self, host: usize, frame: &[u8], now: Instant) {
-        let Some(datagram) = Datagram::read(frame) else { return };
-        let Some(segment) = datagram.segment() else { return };
+    /// This frame is handed to a host. To which connection, and what it may do there; none where it
+    /// is for none that is known.
+    pub fn arrived(&mut self, host: usize, frame: &[u8], now: Instant) -> Option<(Ends, Cause)> {
+        let datagram = Datagram::read(frame)?;
+        let segment = datagram.segment()?;
         if segment.checksum != Check::Right {
-            return;
+            return None;
         }
         let ends = ends(host, segment.destination, segment.source);
-        let Some(connection) = self.connections.get_mut(&ends) else { return };
+        let connection = self.connections.get_mut(&ends)?;
+        let cause = cause(&segment, &connection.ends[host]);
         if connection.ends[host].gets(&segment, now) {
             connection.without_progress = 0;
         }
+        Some(((segment.destination, segment.source), cause))
     }
 
     /// A program of the host has this connection from now on, or has it no more.
     pub fn holds(&mut self, host: usize, local: SocketAddr, remote: SocketAddr, holds: bool) {
         let connection = self.connections.entry(ends(host, local, remote)).or_default();
         connection.ends[host].is_held = holds;
+    }
+
+    /// A host says how a connection stands after this; none: it has none. Whether it was given up for want
+    /// of an answer by that.
+    ///
+    /// # Errors
+    ///
+    /// [`Violation`] when that cannot be.
+    pub fn moved(
+        &mut self,
+        host: usize,
+        (local, remote): Ends,
+        numbers: Option<Numbers>,
+        (cause, at): (Cause, Instant),
+    ) -> Result<Option<GivenUp>, Violation> {
+        let connection = self.connections.entry(ends(host, local, remote)).or_default();
+        let life = &mut connection.lives[host];
+        let was_there = life.is_there();
+        let end = &mut connection.ends[host];
+        let changed = life.step(numbers, cause, at).and_then(|change| {
+            numbers.map_or(Ok(()), |numbers| end.bears_out(&numbers, self.has_lost[host]))?;
+            Ok(change)
+        });
+        let change = changed.map_err(|(rule, what)| {
+            Violation::new(rule, format!("host {host}, {local} to {remote}: {what}"))
+        })?;
+        let Some((before, now)) = change else { return Ok(None) };
+        let una = |numbers: Option<Numbers>| numbers.map(|numbers| numbers.snd_una);
+        if let Some(numbers) = now.filter(|_| una(before) != una(now)) {
+            let is_all = numbers.snd_una == numbers.snd_nxt;
+            end.waits_since = (!is_all).then_some(at);
+        }
+        if was_there != now.is_some() {
+            let alive = &mut self.alive[host];
+            alive.retain(|ends| *ends != (local, remote));
+            alive.extend(now.is_some().then_some((local, remote)));
+        }
+        let state =
+            |numbers: Option<Numbers>| numbers.map_or(State::Closed, |numbers| numbers.state);
+        note_states(&mut self.coverage, state(before), state(now));
+        let is_through = end.is_through() || self.has_lost[host];
+        let is_end = (state(before), state(now)) == (State::LastAck, State::Closed);
+        if is_end && cause.is_acknowledgment() && !is_through {
+            let what = format!("host {host}, {local} to {remote}: LAST-ACK ends by no ACK of FIN");
+            return Err(Violation::new("state", what));
+        }
+        let of_time = cause == Cause::TIME && now.is_none();
+        let (state, since) = (state(before), connection.lives[host].since());
+        let given_up = (of_time && state != State::TimeWait).then_some(GivenUp { state, since });
+        connection.ends[host].has_given_up |= given_up.is_some();
+        Ok(given_up)
+    }
+
+    /// Since when the host waits for an acknowledgment that takes something; none if for nothing.
+    #[must_use]
+    pub fn waits_since(&self, host: usize, (local, remote): Ends) -> Option<Instant> {
+        self.end(host, local, remote)?.waits_since
+    }
+
+    /// Whether the host has given the connection up for want of an answer.
+    #[must_use]
+    pub fn has_given_up(&self, host: usize, (local, remote): Ends) -> bool {
+        self.end(host, local, remote).is_some_and(|end| end.has_given_up)
+    }
+
+    /// The connections that a host has, by its own word: its end and the other one.
+    #[must_use]
+    pub fn alive(&self, host: usize) -> &[Ends] {
+        &self.alive[host]
     }
 
     /// Whether a reset arrived at the host for this connection.
@@ -134,6 +233,49 @@ impl Observer {
     fn end(&self, host: usize, local: SocketAddr, remote: SocketAddr) -> Option<&End> {
         self.connections.get(&ends(host, local, remote)).map(|connection| &connection.ends[host])
     }
+}
+
+/// What this segment may do to the end that gets it.
+fn cause(segment: &Segment<'_>, end: &End) -> Cause {
+    let flags = segment.packet.flags();
+    let is_cookie =
+        flags.contains(Flags::ACK) && end.has_begun_before(segment.packet.acknowledgment());
+    [
+        (flags.contains(Flags::SYN), Cause::SYN),
+        (flags.contains(Flags::ACK), Cause::ACK),
+        (flags.contains(Flags::FIN), Cause::FIN),
+        (flags.contains(Flags::RST), Cause::RST),
+        (!segment.packet.payload().is_empty(), Cause::DATA),
+        (is_cookie, Cause::COOKIE),
+    ]
+    .into_iter()
+    .filter(|(holds, _)| *holds)
+    .fold(Cause::default(), |all, (_, one)| all.and(one))
+}
+
+fn note_segment(coverage: &mut Coverage, segment: &Segment<'_>) {
+    let flags = segment.packet.flags();
+    if segment.packet.window() == 0 && !flags.contains(Flags::RST) {
+        coverage.note(Happening::ZeroWindow);
+    }
+    let (first, length) = (segment.packet.sequence(), segment.packet.sequence_len());
+    if first.0.checked_add(length).is_none_or(|_| first.0 == 0) && length > 0 {
+        coverage.note(Happening::Wrapped);
+    }
+}
+
+fn note_states(coverage: &mut Coverage, from: State, to: State) {
+    let what = match (from, to) {
+        (State::SynSent, State::SynReceived) => Happening::SimultaneousOpen,
+        (State::TimeWait, State::SynReceived | State::Established) => Happening::TimeWaitReused,
+        (from, to) if from == to => return,
+        (_, State::Closing) => Happening::SimultaneousClose,
+        (_, State::FinWait2) => Happening::FinWait2,
+        (_, State::LastAck) => Happening::LastAck,
+        (_, State::TimeWait) => Happening::TimeWait,
+        _ => return,
+    };
+    coverage.note(what);
 }
 
 fn ends(host: usize, local: SocketAddr, remote: SocketAddr) -> Ends {

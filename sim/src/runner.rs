@@ -13,6 +13,7 @@ use std::{
 };
 
 use crate::{
+    coverage::Coverage,
     scenario::{Scenario, generated},
     violation::Violation,
     world::{self, Outcome},
@@ -29,6 +30,10 @@ pub struct Tally {
     pub bytes: u64,
     /// Time on the virtual clocks, in seconds.
     pub virtual_s: u64,
+    /// What happened in all runs.
+    pub coverage: Coverage,
+    /// In how many runs each of it happened.
+    pub runs_with: Coverage,
     /// The seeds that failed, and how.
     pub failures: Vec<(u64, Violation)>,
 }
@@ -172,6 +177,8 @@ impl Tally {
         self.segments += outcome.segments;
         self.bytes += outcome.bytes;
         self.virtual_s += outcome.lasted.as_secs();
+        self.coverage.merge(&outcome.coverage);
+        self.runs_with.merge(&outcome.coverage.once());
         self.failures.extend(outcome.violation.map(|violation| (seed, violation)));
     }
 }

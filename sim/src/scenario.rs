@@ -39,6 +39,8 @@ pub struct Scenario {
     pub services: Vec<Service>,
     /// Who connects.
     pub connections: Vec<Connection>,
+    /// Who sends datagrams of UDP.
+    pub datagrams: Vec<Datagrams>,
     /// Whether frames can be left in a file of the run.
     #[serde(skip)]
     pub captures: bool,
@@ -103,6 +105,32 @@ pub struct Service {
     pub port: u16,
     /// How many connections wait for the program at most.
     pub backlog: usize,
+    /// How long the program takes to accept one, in microseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub accept_every_us: u64,
+}
+
+/// Datagrams of UDP from one host to the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Datagrams {
+    /// When the first one leaves, in microseconds since the beginning.
+    pub at_us: u64,
+    /// The host that sends them.
+    pub from: usize,
+    /// How many.
+    pub count: u32,
+    /// The time between two.
+    pub every_us: u64,
+    /// How long each one is, in bytes.
+    pub bytes: usize,
+    /// Whether somebody reads them.
+    pub is_bound: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A connection that is to be.
@@ -118,6 +146,11 @@ pub struct Connection {
     /// The other host opens it as well, so much later: RFC 9293, figure 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simultaneous_us: Option<u64>,
+    /// It comes from the port of this connection, a number in the list, as soon as that is over at
+    /// the end that opened it: the other end may still be in TIME-WAIT (RFC 6191). It is not opened
+    /// where that one was not over in good order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<usize>,
     /// What the program does that opens it.
     pub active: Script,
     /// What the program does that accepts it.
@@ -142,6 +175,13 @@ pub struct Script {
     pub stall: Option<(u64, u64)>,
     /// It takes data where it lies in the frame.
     pub in_place: bool,
+    /// It writes nothing for so long.
+    pub waits_us: u64,
+    /// It writes nothing before the other end has said that it has no more: half of the connection
+    /// is used for long.
+    pub replies: bool,
+    /// The connection is given up after so many seconds without an acknowledgment; 0: as usual.
+    pub user_timeout_s: u32,
     /// How it ends.
     pub end: End,
 }

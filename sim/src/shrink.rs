@@ -52,9 +52,9 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     let count = scenario.connections.len();
     if count > 1 {
         changed(&|one| one.connections.truncate(count / 2));
-        changed(&|one| drop(one.connections.drain(..count / 2)));
+        changed(&|one| (0..count / 2).for_each(|_| without(one, 0)));
         for at in 0..count {
-            changed(&|one| _ = one.connections.remove(at));
+            changed(&|one| without(one, at));
         }
     }
     for link in [0, 1] {
@@ -63,6 +63,13 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     changed(&|one| one.changes.clear());
     for at in 0..scenario.changes.len() {
         changed(&|one| _ = one.changes.remove(at));
+    }
+    for at in 0..scenario.services.len() {
+        changed(&|one| (one.services[at].backlog, one.services[at].accept_every_us) = (128, 0));
+    }
+    for at in 0..scenario.datagrams.len() {
+        changed(&|one| _ = one.datagrams.remove(at));
+        changed(&|one| one.datagrams[at].count /= 2);
     }
     changed(&|one| one.wrap = None);
     changed(&|one| one.start_us = 0);
@@ -88,7 +95,19 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     all
 }
 
-const LINK_STEPS: [fn(&mut Settings); 13] = [
+/// Takes a connection out; who was to follow it follows nobody.
+fn without(scenario: &mut Scenario, at: usize) {
+    scenario.connections.remove(at);
+    for connection in &mut scenario.connections {
+        connection.after = match connection.after {
+            Some(before) if before == at => None,
+            Some(before) if before > at => Some(before - 1),
+            other => other,
+        };
+    }
+}
+
+const LINK_STEPS: [fn(&mut Settings); 14] = [
     |link| link.loss_ppm = 0,
     |link| link.burst = None,
     |link| link.reorder_ppm = 0,
@@ -97,6 +116,7 @@ const LINK_STEPS: [fn(&mut Settings); 13] = [
     |link| link.corrupt_ppm = 0,
     |link| link.truncate_ppm = 0,
     |link| link.mark_ppm = 0,
+    |link| link.shrink_ppm = 0,
     |link| (link.rate_bytes, link.queue_bytes) = (0, 0),
     |link| link.jitter_us = 0,
     |link| link.mtu = 0,
@@ -104,7 +124,7 @@ const LINK_STEPS: [fn(&mut Settings); 13] = [
     |link| link.pads = false,
 ];
 
-const HOST_STEPS: [fn(&mut Setup); 9] = [
+const HOST_STEPS: [fn(&mut Setup); 11] = [
     |host| host.sack = true,
     |host| host.timestamps = true,
     |host| host.ecn = false,
@@ -114,9 +134,11 @@ const HOST_STEPS: [fn(&mut Setup); 9] = [
     |host| host.device_segments = 0,
     |host| (host.receive_bytes, host.send_bytes) = (64 * 1024, 64 * 1024),
     |host| host.mtu = 1_500,
+    |host| host.cookies = true,
+    |host| host.keepalive = None,
 ];
 
-const SCRIPT_STEPS: [fn(&mut Script); 8] = [
+const SCRIPT_STEPS: [fn(&mut Script); 11] = [
     |script| script.bytes = 0,
     |script| script.bytes /= 2,
     |script| script.bytes = script.bytes * 9 / 10,
@@ -124,6 +146,9 @@ const SCRIPT_STEPS: [fn(&mut Script); 8] = [
     |script| (script.read, script.read_every_us) = (0, 0),
     |script| script.stall = None,
     |script| script.in_place = false,
+    |script| script.waits_us = 0,
+    |script| script.replies = false,
+    |script| script.user_timeout_s = 0,
     |script| script.end = End::Finish,
 ];
 

@@ -69,12 +69,13 @@ fn scenario(rate: u64, rtt_ms: u64, loss_ppm: u32, newreno: bool, bytes: u64) ->
         links: [Settings { loss_ppm, ..link.clone() }, link],
         // The loss does not end before the transfer does.
         calm_us: 100_000_000_000,
-        services: vec![Service { host: 1, port: 80, backlog: 128 }],
+        services: vec![Service { host: 1, port: 80, backlog: 128, accept_every_us: 0 }],
         connections: vec![Connection {
             at_us: 0,
             from: 0,
             port: 80,
             simultaneous_us: None,
+            after: None,
             active: transfer,
             passive: Script { in_place: true, ..Script::default() },
         }],

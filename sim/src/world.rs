@@ -5,10 +5,11 @@ use std::time::Duration;
 use portolan_stack::Instant;
 
 use crate::{
+    coverage::Coverage,
     frame::Frame,
     host::{Event, Handle, Host, Kind, Portolan, Setup, Smoltcp},
     link::{End, Link},
-    observer::Observer,
+    observer::{Cause, Ends, Observer},
     pcap::Capture,
     queue::Queue,
     random::Random,
@@ -17,9 +18,11 @@ use crate::{
 };
 
 mod audit;
+mod datagrams;
 mod pairs;
 
-use pairs::Pairs;
+use datagrams::Flight;
+use pairs::{Pairs, Turn};
 
 /// How a run went.
 #[derive(Debug, Default)]
@@ -36,6 +39,8 @@ pub struct Outcome {
     pub transferred: Duration,
     /// All frames, if the scenario wants them.
     pub capture: Capture,
+    /// What happened, counted.
+    pub coverage: Coverage,
 }
 
 /// Runs a scenario to its end, or to the first violation.
@@ -59,6 +64,7 @@ pub fn run(scenario: &Scenario) -> Outcome {
         bytes: world.pairs.bytes(),
         transferred: world.pairs.last_read().since(scenario.start()),
         lasted: world.now.since(scenario.start()),
+        coverage: world.coverage(),
         capture: world.capture,
     }
 }
@@ -70,6 +76,8 @@ enum Planned {
     Calm,
     /// Program `.1` of pair `.0` has something to do.
     Wake(usize, usize),
+    /// The next datagram of this line of the scenario leaves.
+    Datagram(usize),
     /// The connection of this number is opened; also the second side of a simultaneous one.
     Open(usize, usize),
 }
@@ -82,6 +90,9 @@ struct World<'a> {
     links: [Link; 2],
     observer: Observer,
     pairs: Pairs,
+    flights: Vec<Flight>,
+    /// Whether the links do nothing by chance any more.
+    is_calm: bool,
     capture: Capture,
     /// How many steps there were at this very moment.
     at_once: u32,
@@ -118,6 +129,8 @@ impl<'a> World<'a> {
             links: [link(0), link(1)],
             observer: Observer::new(mtu, is_strict),
             pairs: Pairs::new(scenario),
+            flights: scenario.datagrams.iter().map(|_| Flight::default()).collect(),
+            is_calm: false,
             capture: Capture::new(scenario.captures),
             at_once: 0,
             steps: 0,
@@ -137,15 +150,20 @@ impl<'a> World<'a> {
 
     fn run(&mut self) -> Result<(), Violation> {
         self.listen()?;
+        self.begin_datagrams()?;
         let deadline = self.deadline();
-        while !self.pairs.are_over() && self.now < deadline && self.step()? {}
-        self.pairs.audit()?;
+        let datagrams = datagrams::last_at(self.scenario) + UNDER_WAY;
+        let goes_on = |world: &Self| !world.pairs.are_over() || world.now < datagrams;
+        while self.now < deadline && goes_on(self) && self.step()? {}
+        self.pairs.audit(&self.observer)?;
+        self.audit_datagrams()?;
         self.drain()
     }
 
     fn listen(&mut self) -> Result<(), Violation> {
         for service in &self.scenario.services {
-            let listens = self.hosts[service.host].listen(service.port, service.backlog);
+            let every = Duration::from_micros(service.accept_every_us);
+            let listens = self.hosts[service.host].listen(service.port, service.backlog, every);
             listens.map_err(|failure| Violation::new("listen", format!("refused: {failure:?}")))?;
         }
         Ok(())
@@ -162,6 +180,11 @@ impl<'a> World<'a> {
         for (host, timeout) in timeouts.into_iter().enumerate() {
             if timeout.is_some_and(|timeout| timeout <= self.now) {
                 self.hosts[host].handle_timeout(self.now);
+                for at in (0..self.observer.alive(host).len()).rev() {
+                    let Some(&ends) = self.observer.alive(host).get(at) else { continue };
+                    self.watch(host, ends, Cause::TIME)?;
+                }
+                self.audit_holdings(host)?;
                 self.drive(host)?;
             }
         }
@@ -192,6 +215,7 @@ impl<'a> World<'a> {
             }
             Planned::Calm => {
                 self.links.iter_mut().for_each(Link::calm);
+                self.is_calm = true;
                 Ok(())
             }
             Planned::Wake(pair, side) => {
@@ -201,17 +225,13 @@ impl<'a> World<'a> {
                     None => Ok(()),
                 }
             }
-            Planned::Open(pair, side) => {
-                let host = self.pairs.host_of(pair, side);
-                self.pairs.open(pair, side, &mut *self.hosts[host], self.now)?;
-                self.attend(host, pair, side)?;
-                self.drive(host)
-            }
+            Planned::Datagram(number) => self.send_datagram(number),
+            Planned::Open(pair, side) => self.open(pair, side),
         }
     }
 
     fn arrival(&mut self, host: usize, frame: &[u8]) -> Result<(), Violation> {
-        self.observer.arrived(host, frame, self.now);
+        let arrived = self.observer.arrived(host, frame, self.now);
         let (pairs, now) = (&mut self.pairs, self.now);
         let mut broken = None;
         let mut deliver = |handle: Handle, bytes: &[u8]| match pairs.take(host, handle, bytes, now)
@@ -224,7 +244,51 @@ impl<'a> World<'a> {
         };
         self.hosts[host].handle_frame(frame, now, &mut deliver);
         broken.map_or(Ok(()), Err)?;
+        if let Some((ends, cause)) = arrived {
+            self.watch(host, ends, cause)?;
+        }
         self.drive(host)
+    }
+
+    /// Opens a connection, or tries again later where another one has to be over first.
+    fn open(&mut self, pair: usize, side: usize) -> Result<(), Violation> {
+        let host = self.pairs.host_of(pair, side);
+        let turn = self.pairs.turn(pair);
+        if turn == Turn::Never {
+            self.pairs.leave_out(pair);
+            return Ok(());
+        }
+        if turn == Turn::Later || !self.pairs.open(pair, side, &mut *self.hosts[host], self.now)? {
+            self.queue.push(self.now + AGAIN, Planned::Open(pair, side));
+            return Ok(());
+        }
+        if let Some(side) = self.pairs.side(pair, side) {
+            let ends = (side.local, side.remote);
+            self.watch(host, ends, Cause::OPEN)?;
+        }
+        self.attend(host, pair, side)?;
+        self.drive(host)
+    }
+
+    /// Looks at how a connection of a host stands after this.
+    fn watch(&mut self, host: usize, ends: Ends, cause: Cause) -> Result<(), Violation> {
+        if self.scenario.hosts[host].kind != Kind::Portolan {
+            return Ok(());
+        }
+        let numbers = self.hosts[host].numbers(ends.0, ends.1);
+        match self.observer.moved(host, ends, numbers, (cause, self.now))? {
+            Some(given_up) => self.audit_given_up(host, ends, given_up),
+            None => Ok(()),
+        }
+    }
+
+    /// What happened so far.
+    fn coverage(&mut self) -> Coverage {
+        let mut coverage = std::mem::take(&mut self.observer.coverage);
+        self.links.iter().for_each(|link| coverage.merge(&link.coverage));
+        self.hosts.iter_mut().for_each(|host| host.cover(&mut coverage));
+        self.pairs.cover(&mut coverage);
+        coverage
     }
 
     /// Hears the host's events, lets its programs act, and sends what it has to send.
@@ -236,9 +300,18 @@ impl<'a> World<'a> {
             let met = match event {
                 Event::Accepted { port: _, remote, handle } => {
                     let on = &mut *self.hosts[host];
-                    self.pairs.accept(host, handle, remote, on, self.now)?
+                    let local = on.local(handle);
+                    let met = self.pairs.accept(host, handle, remote, on, self.now)?;
+                    if let Some(local) = local.filter(|_| met.is_none()) {
+                        self.watch(host, (local, remote), Cause::ABORT)?;
+                    }
+                    met
                 }
                 Event::Ready(handle) => self.pairs.find(host, handle),
+                Event::Datagram => {
+                    self.take_datagrams(host)?;
+                    None
+                }
             };
             if let Some((pair, side)) = met {
                 self.attend(host, pair, side)?;
@@ -249,8 +322,21 @@ impl<'a> World<'a> {
 
     /// Lets a program act.
     fn attend(&mut self, host: usize, pair: usize, side: usize) -> Result<(), Violation> {
+        if self.pairs.side(pair, side).is_none_or(|side| side.program.is_over) {
+            return Ok(());
+        }
         let wakes = self.pairs.step(pair, side, &mut *self.hosts[host], self.now)?;
         self.pairs.tell(pair, side, &mut self.observer);
+        if let Some(side) = self.pairs.side(pair, side) {
+            let ends = (side.local, side.remote);
+            // Who closes what he has not read, or what is not open, gives it up.
+            let cause = match (side.program.has_closed(), side.program.is_over) {
+                (_, true) => Cause::CLOSE.and(Cause::ABORT),
+                (true, false) => Cause::CLOSE,
+                (false, false) => Cause::SENDING,
+            };
+            self.watch(host, ends, cause)?;
+        }
         self.audit_failure(pair, side)?;
         if let Some(at) = wakes {
             self.queue.push(at.max(self.now), Planned::Wake(pair, side));
@@ -263,7 +349,10 @@ impl<'a> World<'a> {
             let Some(frame) = self.hosts[host].poll_transmit(self.now) else { return Ok(()) };
             self.capture.add(self.now, &frame);
             self.observer.has_lost[host] = self.hosts[host].has_lost();
-            self.observer.sent(host, &frame, self.now)?;
+            let ends = self.observer.sent(host, &frame, self.now)?;
+            if let Some(ends) = ends {
+                self.watch(host, ends, Cause::SENDING)?;
+            }
             let (queue, links) = (&mut self.queue, &mut self.links);
             links[host].send(frame, self.now, &mut |at, end, frame| {
                 let to = if end == End::Far { 1 - host } else { host };
@@ -283,6 +372,10 @@ pub fn host_of(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Box<dy
     }
 }
 
+/// More than any link delays a datagram, or its fragments one another.
+const UNDER_WAY: Duration = Duration::from_secs(60);
+/// How long until a port is tried again.
+const AGAIN: Duration = Duration::from_millis(250);
 const AT_ONCE_MAX: u32 = 20_000;
 const STEPS_MAX: u64 = 500_000;
 const EVENTS_MAX: usize = 100_000;

@@ -3,6 +3,7 @@
 use std::{process, thread};
 
 use portolan_sim::{
+    coverage::Happening,
     host::Kind,
     link::{Burst, Settings},
     runner::{Progress, keep_panics_quiet, run_safely, run_seeds},
@@ -35,6 +36,29 @@ fn two_thousand_seeds_break_no_rule() {
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert_eq!(tally.runs, 2_000);
+    // Each kind of trouble is met, and not by one run alone.
+    let rare: Vec<String> = Happening::ALL
+        .iter()
+        .map(|&what| (what.name(), tally.coverage.count(what), tally.runs_with.count(what)))
+        .filter(|&(_, count, runs)| count < 50 || runs < 5)
+        .map(|(name, count, runs)| format!("{name}: {count} times in {runs} runs"))
+        .collect();
+    assert!(rare.is_empty(), "{}", rare.join("\n"));
+}
+
+/// The test above counts what happens; this one, that a count is one of something that happened.
+#[test]
+fn what_does_not_happen_is_not_counted() {
+    let outcome = run(&transfer(10_000));
+    assert_eq!(outcome.violation, None);
+    let happened: Vec<&str> = Happening::ALL
+        .iter()
+        .filter(|&&what| outcome.coverage.count(what) > 0)
+        .map(|what| what.name())
+        .collect();
+    let expected = ["connection complete", "FIN-WAIT-2", "LAST-ACK", "TIME-WAIT"];
+    let is_known = |name: &&str| expected.contains(name) || *name == "simultaneous close";
+    assert!(happened.iter().all(is_known), "{happened:?}");
 }
 
 #[test]
@@ -90,12 +114,13 @@ fn transfer(bytes: u64) -> Scenario {
     Scenario {
         links: [1, 2].map(|delay| Settings { delay_us: delay * 5_000, ..Settings::default() }),
         calm_us: 10_000_000,
-        services: vec![Service { host: 1, port: 80, backlog: 128 }],
+        services: vec![Service { host: 1, port: 80, backlog: 128, accept_every_us: 0 }],
         connections: vec![Connection {
             at_us: 0,
             from: 0,
             port: 80,
             simultaneous_us: None,
+            after: None,
             active: script,
             passive: script,
         }],

@@ -18,7 +18,10 @@ pub enum Error {
         source: io::Error,
     },
     /// The kernel offers no TUN/TAP to this process.
-    #[error("cannot open TAP {interface}: /dev/net/tun: {source}; {}", tun_advice(source))]
+    #[error(
+        "cannot open TAP {interface}: /dev/net/tun: {source}; {}",
+        tun_advice(source, interface)
+    )]
     NoTun {
         /// The interface that was asked for.
         interface: String,
@@ -168,16 +171,16 @@ fn advice(kind: Kind, source: &io::Error, interface: &str) -> String {
 }
 
 /// What to do about a /dev/net/tun that cannot be opened.
-fn tun_advice(source: &io::Error) -> &'static str {
+fn tun_advice(source: &io::Error, interface: &str) -> String {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => {
-            "run with sudo, or let root open it to all with `chmod 0666 /dev/net/tun`, as most \
-             systems do: an interface still needs CAP_NET_ADMIN, or to be made for the user"
-        }
-        _ => {
-            "load the module with `modprobe tun`, and in a container let it have the device \
-             (--device /dev/net/tun)"
-        }
+        io::ErrorKind::PermissionDenied => format!(
+            "it needs CAP_NET_ADMIN and access to the file: run with sudo, or let root make the \
+             interface for you with `ip tuntap add dev {interface} mode tap user $USER multi_queue` \
+             and open the file with `chmod 0666 /dev/net/tun`, as most systems do"
+        ),
+        _ => "load the module with `modprobe tun`, and in a container let it have the device \
+              (--device /dev/net/tun)"
+            .to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use portolan_sim::{
+    coverage::Happening,
     runner::{Progress, keep_panics_quiet, run_seeds},
     scenario::generated,
     shrink::shrunk,
@@ -27,6 +28,9 @@ pub struct Arguments {
     /// For how long a failing scenario is made smaller, in seconds
     #[arg(long, default_value_t = 30)]
     shrink: u64,
+    /// Says how often each kind of trouble happened
+    #[arg(long)]
+    coverage: bool,
     /// Where failing scenarios are left
     #[arg(long, value_name = "FOLDER", default_value = "sim/scenarios")]
     into: PathBuf,
@@ -47,6 +51,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         tally.virtual_s,
         began.elapsed().as_secs_f64()
     );
+    if arguments.coverage {
+        for &what in Happening::ALL {
+            let (count, runs) = (tally.coverage.count(what), tally.runs_with.count(what));
+            println!("{:<45} {count:>12} in {runs:>7} runs", what.name());
+        }
+    }
     for (seed, violation) in &tally.failures {
         println!("seed {seed}: {violation}");
     }

@@ -1,6 +1,6 @@
 //! smoltcp as a host: a second implementation, to tell the network's errors from the stack's.
 
-use std::{collections::VecDeque, net::SocketAddr};
+use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use portolan_stack::Instant;
 use smoltcp::{
@@ -175,7 +175,7 @@ impl Host for Smoltcp {
         self.events.pop_front()
     }
 
-    fn listen(&mut self, port: u16, backlog: usize) -> Result<(), Failure> {
+    fn listen(&mut self, port: u16, backlog: usize, _every: Duration) -> Result<(), Failure> {
         for _ in 0..backlog.max(1) {
             let (_, socket) = self.add(Some(port));
             let socket = self.sockets.get_mut::<Socket<'_>>(socket);

@@ -3,19 +3,26 @@
 use std::{
     collections::{HashMap, VecDeque},
     net::SocketAddr,
+    time::Duration,
 };
 
 use portolan_stack::{
-    Checksum, Cidr, Config, Departure, Instant, Offloads, Stack, Unsent,
-    tcp::{
-        self, ConnectionId, EcnUse, Error, ListenerId, Ready, Reason, Tcp, congestion::Algorithm,
-    },
+    Checksum, Departure, Instant, Stack, Unsent,
+    tcp::{self, ConnectionId, Error, ListenerId, Ready, Reason, Tcp},
 };
 
 use super::{
-    Deliver, Event, Failure, Handle, Holdings, Host, Received, Setup, State, address, device, mac,
+    Deliver, Event, Failure, Handle, Holdings, Host, Numbers, Received, Setup, State, address,
+    device,
 };
-use crate::{frame::Frame, random::Random};
+use crate::{
+    coverage::{Coverage, Happening},
+    frame::Frame,
+};
+
+mod counts;
+mod datagrams;
+mod setup;
 
 /// A host that runs [`Stack`].
 pub struct Portolan {
@@ -24,12 +31,25 @@ pub struct Portolan {
     ipv6: bool,
     /// For the next frame.
     buffer: Vec<u8>,
-    listeners: Vec<(u16, ListenerId)>,
+    listeners: Vec<Listening>,
+    bound: datagrams::Bound,
     handles: Handles,
     events: VecDeque<Event>,
     frames: VecDeque<Frame>,
+    accepted_slowly: u64,
     /// The moment of the last call.
     now: Instant,
+}
+
+/// A port that is listened on, and the program there.
+struct Listening {
+    port: u16,
+    id: ListenerId,
+    /// How long it takes to accept one.
+    every: Duration,
+    next_at: Instant,
+    /// Whether somebody waits to be accepted.
+    is_waited_for: bool,
 }
 
 /// The names of connections, here and there.
@@ -53,14 +73,16 @@ impl Portolan {
     pub fn new(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Self {
         let longest = setup.mtu.max(setup.device_segments);
         Self {
-            stack: stack(number, ipv6, setup, now),
+            stack: setup::stack(number, ipv6, setup, now),
             number,
             ipv6,
             buffer: vec![0; longest + HEADERS_BYTES_MAX],
             listeners: Vec::new(),
+            bound: Default::default(),
             handles: Handles::default(),
             events: VecDeque::new(),
             frames: VecDeque::new(),
+            accepted_slowly: 0,
             now,
         }
     }
@@ -75,9 +97,21 @@ impl Portolan {
 
     fn hear(&mut self) {
         while let Some(event) = self.stack.poll_event() {
-            let portolan_stack::Event::Tcp(event) = event else { continue };
+            let event = match event {
+                portolan_stack::Event::Tcp(event) => event,
+                portolan_stack::Event::Udp(_) => {
+                    self.events.push_back(Event::Datagram);
+                    continue;
+                }
+                portolan_stack::Event::AddressConflict(_) => continue,
+            };
             match event {
-                tcp::Event::Acceptable(listener) => self.accept(listener),
+                tcp::Event::Acceptable(listener) => {
+                    let at = self.listeners.iter().position(|one| one.id == listener);
+                    let Some(at) = at else { continue };
+                    self.listeners[at].is_waited_for = true;
+                    self.accept(at);
+                }
                 tcp::Event::Connection { id, ready } => {
                     let Some(handle) = self.handles.by_id.get(&id).copied() else { continue };
                     if let Some(open) = self.handles.open.get_mut(&handle) {
@@ -90,15 +124,22 @@ impl Portolan {
         }
     }
 
-    fn accept(&mut self, listener: ListenerId) {
-        let port = self.listeners.iter().find(|(_, id)| *id == listener).map(|(port, _)| *port);
-        while let Ok(Some(id)) = self.stack.tcp().accept(listener, self.now) {
-            let Ok(info) = self.tcp().info(id) else { continue };
+    /// Accepts who waits, as far as the program is through with those before.
+    fn accept(&mut self, at: usize) {
+        let now = self.now;
+        let Some(listening) = self.listeners.get_mut(at) else { return };
+        while now >= listening.next_at {
+            let tcp = self.stack.tcp();
+            let accepted = tcp.accept(listening.id, now).ok().flatten();
+            listening.is_waited_for = accepted.is_some();
+            let Some(id) = accepted else { return };
+            listening.next_at = now + listening.every;
+            let Ok(info) = tcp.info(id) else { continue };
             let remote = SocketAddr::new(info.flow.remote, info.flow.remote_port);
             let local = SocketAddr::new(info.flow.local, info.flow.local_port);
             let handle = self.handles.add(id, local);
-            let port = port.unwrap_or_default();
-            self.events.push_back(Event::Accepted { port, remote, handle });
+            self.accepted_slowly += u64::from(!listening.every.is_zero());
+            self.events.push_back(Event::Accepted { port: listening.port, remote, handle });
         }
     }
 }
@@ -121,6 +162,11 @@ impl Host for Portolan {
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.stack.handle_timeout(now);
+        for at in 0..self.listeners.len() {
+            if self.listeners[at].is_waited_for {
+                self.accept(at);
+            }
+        }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Frame> {
@@ -134,7 +180,8 @@ impl Host for Portolan {
     }
 
     fn poll_timeout(&mut self, _now: Instant) -> Option<Instant> {
-        self.stack.poll_timeout()
+        let waited_for = self.listeners.iter().filter(|one| one.is_waited_for);
+        waited_for.map(|one| one.next_at).chain(self.stack.poll_timeout()).min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -142,9 +189,10 @@ impl Host for Portolan {
         self.events.pop_front()
     }
 
-    fn listen(&mut self, port: u16, backlog: usize) -> Result<(), Failure> {
-        let listener = self.tcp().listen(None, port, backlog).map_err(failure)?;
-        self.listeners.push((port, listener));
+    fn listen(&mut self, port: u16, backlog: usize, every: Duration) -> Result<(), Failure> {
+        let id = self.tcp().listen(None, port, backlog).map_err(failure)?;
+        let (next_at, is_waited_for) = (self.now, false);
+        self.listeners.push(Listening { port, id, every, next_at, is_waited_for });
         Ok(())
     }
 
@@ -220,6 +268,46 @@ impl Host for Portolan {
         Some(state(info.state))
     }
 
+    fn numbers(&mut self, local: SocketAddr, remote: SocketAddr) -> Option<Numbers> {
+        let numbers = self.stack.tcp().numbers(&tcp::Flow {
+            local: local.ip(),
+            remote: remote.ip(),
+            local_port: local.port(),
+            remote_port: remote.port(),
+        })?;
+        Some(Numbers {
+            state: state(numbers.state),
+            snd_una: numbers.snd_una,
+            snd_nxt: numbers.snd_nxt,
+            rcv_nxt: numbers.rcv_nxt,
+            rcv_wnd: numbers.rcv_wnd,
+        })
+    }
+
+    fn bind(&mut self, port: u16) -> bool {
+        self.bound.bind(&mut self.stack, port)
+    }
+
+    fn send_datagram(&mut self, remote: SocketAddr, payload: &[u8], now: Instant) -> bool {
+        self.bound.send(&mut self.stack, remote, payload, now)
+    }
+
+    fn receive_datagram(&mut self) -> Option<Vec<u8>> {
+        self.bound.receive(&mut self.stack)
+    }
+
+    fn set_user_timeout(&mut self, handle: Handle, timeout: Duration, now: Instant) {
+        if let Some(id) = self.id(handle) {
+            let set = self.tcp().set_user_timeout(id, Some(timeout), now);
+            debug_assert!(set.is_ok(), "the handle is known: {set:?}");
+        }
+    }
+
+    fn cover(&mut self, coverage: &mut Coverage) {
+        counts::add(&mut self.stack, coverage);
+        coverage.add(Happening::AcceptedSlowly, self.accepted_slowly);
+    }
+
     fn has_lost(&self) -> bool {
         let counters = self.stack.counters();
         let reasons = [Unsent::NeighborSilent, Unsent::NeighborWaitingFull, Unsent::OutboxFull];
@@ -248,37 +336,6 @@ impl Handles {
         let id = self.open.remove(&handle)?.id;
         self.by_id.remove(&id);
         Some(id)
-    }
-}
-
-fn stack(number: usize, ipv6: bool, setup: &Setup, now: Instant) -> Stack {
-    let mut random = Random::new(setup.secret, "stack");
-    let mut secret = [0; 32];
-    for bytes in secret.chunks_mut(8) {
-        bytes.copy_from_slice(&random.draw().to_le_bytes());
-    }
-    let address = Cidr::new(address(number, ipv6), if ipv6 { 64 } else { 24 });
-    let offloads = Offloads {
-        checksum: setup.device_checksums || setup.device_segments > 0,
-        segment_bytes_max: setup.device_segments,
-    };
-    let usual = Config::new(mac(number).0, address.into_iter().collect(), secret);
-    let mtu = u16::try_from(setup.mtu).unwrap_or(u16::MAX);
-    let made = Stack::new(Config { mtu, offloads, tcp: config(setup), ..usual }, now);
-    made.unwrap_or_else(|error| panic!("the scenario's host {number} cannot be: {error}"))
-}
-
-fn config(setup: &Setup) -> tcp::Config {
-    let usual = tcp::Config::default();
-    tcp::Config {
-        blocks_max: if setup.blocks > 0 { setup.blocks } else { usual.blocks_max },
-        send_buffer_bytes: u32::try_from(setup.send_bytes).unwrap_or(u32::MAX),
-        receive_buffer_bytes: u32::try_from(setup.receive_bytes).unwrap_or(u32::MAX),
-        congestion: if setup.newreno { Algorithm::NewReno } else { Algorithm::Cubic },
-        sack: setup.sack,
-        timestamps: setup.timestamps,
-        ecn: if setup.ecn { EcnUse::Active } else { EcnUse::Passive },
-        ..usual
     }
 }
 

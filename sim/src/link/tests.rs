@@ -126,6 +126,25 @@ fn after_the_calm_nothing_goes_wrong() {
     }
 }
 
+#[test]
+fn a_window_that_shrinks_is_right_but_smaller() {
+    let settings = Settings { shrink_ppm: 1_000_000, ..Settings::default() };
+    let mut link = Link::new(settings, Random::new(1, "link"));
+    let mut windows = BTreeSet::new();
+    for number in 0..100 {
+        let mut header = header(number);
+        header.window = 1_000;
+        let frame = of_segment(way(), 0, &header, &[7; 10]);
+        link.send(frame, moment(0), &mut |_, _, frame| {
+            let datagram = Datagram::read(&frame).expect("an IP packet");
+            assert!(datagram.is_intact());
+            windows.insert(datagram.segment().expect("a segment").packet.window());
+        });
+    }
+    assert_eq!(windows, BTreeSet::from([0, 100, 500, 999]));
+    assert_eq!(link.coverage.count(Happening::WindowShrunk), 100);
+}
+
 /// What comes out for so many frames, one every 10 us.
 fn through(settings: Settings, count: usize) -> Vec<(Instant, End, Frame)> {
     let mut link = Link::new(settings, Random::new(1, "link"));
@@ -139,7 +158,11 @@ fn through(settings: Settings, count: usize) -> Vec<(Instant, End, Frame)> {
 }
 
 fn segment(number: usize, bytes: usize) -> Frame {
-    let header = tcp::Repr {
+    of_segment(way(), 0, &header(number), &vec![7; bytes])
+}
+
+fn header(number: usize) -> tcp::Repr {
+    tcp::Repr {
         source_port: 1,
         destination_port: 2,
         sequence: portolan_wire::Seq(u32::try_from(number).expect("a small number")),
@@ -148,8 +171,7 @@ fn segment(number: usize, bytes: usize) -> Frame {
         window: 0,
         urgent_pointer: 0,
         options: tcp::Options::default(),
-    };
-    of_segment(way(), 0, &header, &vec![7; bytes])
+    }
 }
 
 fn way() -> Way {

@@ -27,7 +27,8 @@ pub(super) fn refused(frame: &[u8], mtu: usize, answer: Answer) -> Option<Option
         return None;
     }
     let is_error = matches!(datagram.protocol, protocol::ICMPV4 | protocol::ICMPV6);
-    Some(if answer == Answer::Nothing || is_error {
+    // A router would cut what may be cut; this one has no room for that.
+    Some(if answer == Answer::Nothing || is_error || !datagram.dont_fragment {
         None
     } else {
         error(frame, datagram, mtu, answer)

@@ -21,6 +21,11 @@ pub(super) struct Arrivals {
     /// The farthest number that the other end ever offered to take, without it: one for each
     /// number of bits by which windows may turn out to be shifted.
     edges: [Option<Seq>; SHIFTS],
+    /// The same, but that an end may take back what it offered: the last word is what counts for
+    /// data that was never sent (RFC 9293, section 3.8.6).
+    offers: [Option<Seq>; SHIFTS],
+    /// The highest number of a segment that offered a window.
+    offered_at: Option<Seq>,
     /// What acknowledged nothing that was sent.
     ignored: Vec<Repr>,
     /// The newest of the other end's clock.
@@ -46,10 +51,12 @@ impl Arrivals {
         &mut self,
         segment: &Segment<'_>,
         sent: Option<(Seq, Seq)>,
+        expected: Option<Seq>,
         now: Instant,
     ) -> bool {
         let header = segment.packet.repr();
         self.heard_at = Some(now);
+        let is_last_word = self.is_last_word(&header, expected);
         if header.flags.contains(Flags::RST) {
             self.reset = true;
             return false;
@@ -73,7 +80,7 @@ impl Arrivals {
             }
         }
         if header.flags.contains(Flags::ACK) {
-            is_new |= self.acknowledge(&header, is_syn, sent);
+            is_new |= self.acknowledge(&header, sent, is_last_word);
         }
         is_new
     }
@@ -82,12 +89,28 @@ impl Arrivals {
     /// may be about that.
     pub(super) fn reconsider(&mut self, sent: (Seq, Seq)) {
         (self.acknowledged, self.edges) = (None, Default::default());
+        (self.offers, self.offered_at) = (Default::default(), None);
         for header in std::mem::take(&mut self.ignored) {
-            self.acknowledge(&header, header.flags.contains(Flags::SYN), Some(sent));
+            self.acknowledge(&header, Some(sent), false);
         }
     }
 
-    fn acknowledge(&mut self, header: &Repr, is_syn: bool, sent: Option<(Seq, Seq)>) -> bool {
+    /// Whether the window of this segment, which begins where the `expected` number is, counts for
+    /// sure: no other one that arrived can be newer, and nothing speaks against the segment.
+    fn is_last_word(&self, header: &Repr, expected: Option<Seq>) -> bool {
+        let is_fresh = match (self.clock, header.options.timestamps) {
+            (Some(clock), Some(timestamps)) => !Seq(timestamps.value).before(Seq(clock)),
+            (clock, _) => clock.is_none(),
+        };
+        is_fresh
+            && header.flags.0 & (Flags::SYN | Flags::RST).0 == 0
+            && expected == Some(header.sequence)
+            && self.offered_at.is_none_or(|at| header.sequence.at_or_after(at))
+            && self.acknowledged.is_none_or(|so_far| header.acknowledgment.at_or_after(so_far))
+    }
+
+    fn acknowledge(&mut self, header: &Repr, sent: Option<(Seq, Seq)>, is_last_word: bool) -> bool {
+        let is_syn = header.flags.contains(Flags::SYN);
         let Some((first, next)) = sent else { return false };
         let acknowledgment = header.acknowledgment;
         if acknowledgment.distance(first) > next.distance(first) {
@@ -100,10 +123,16 @@ impl Arrivals {
         if is_new {
             self.acknowledged = Some(acknowledgment);
         }
+        if self.offered_at.is_none_or(|at| header.sequence.after(at)) {
+            self.offered_at = Some(header.sequence);
+        }
         let mut reaches_farther = false;
-        for (shift, edge) in (0..).zip(&mut self.edges) {
+        for ((shift, edge), offer) in (0..).zip(&mut self.edges).zip(&mut self.offers) {
             let window = u32::from(header.window) << if is_syn { 0 } else { shift };
             let reach = acknowledgment + window;
+            if is_last_word || offer.is_none_or(|offer| offer.before(reach)) {
+                *offer = Some(reach);
+            }
             if edge.is_none_or(|edge| edge.before(reach)) {
                 *edge = Some(reach);
                 reaches_farther = true;
@@ -115,6 +144,11 @@ impl Arrivals {
     /// The farthest number that the other end ever offered to take, without it.
     pub(super) fn edge(&self, shift: u8) -> Option<Seq> {
         self.edges.get(usize::from(shift)).copied().flatten()
+    }
+
+    /// The end of the window that counts at present.
+    pub(super) fn offer(&self, shift: u8) -> Option<Seq> {
+        self.offers.get(usize::from(shift)).copied().flatten()
     }
 }
 

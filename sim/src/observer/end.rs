@@ -7,10 +7,13 @@ use portolan_wire::{
 };
 
 use super::arrivals::{Arrivals, Syn};
-use crate::frame::Segment;
+use crate::{
+    frame::Segment,
+    host::{Numbers, State},
+};
 
 /// A rule, and how it was broken.
-type Broken = (&'static str, String);
+pub(super) type Broken = (&'static str, String);
 
 /// One end of a connection.
 #[derive(Debug, Default)]
@@ -20,6 +23,10 @@ pub(super) struct End {
     pub(super) was_reset: bool,
     /// A program of the host has the connection.
     pub(super) is_held: bool,
+    /// The host has given the connection up for want of an answer.
+    pub(super) has_given_up: bool,
+    /// Since when what it sent waits for an acknowledgment that takes something of it.
+    pub(super) waits_since: Option<Instant>,
     /// Its own first segment.
     syn: Option<Repr>,
     /// First segments before that one: cookies, of which each may be taken up.
@@ -45,16 +52,13 @@ impl End {
     /// A segment arrived. Whether it brought anything new.
     pub(super) fn gets(&mut self, segment: &Segment<'_>, now: Instant) -> bool {
         let sent = self.syn.map(|syn| (syn.sequence, self.next));
-        self.arrived.add(segment, sent, now)
+        let first = self.accepted.map(|syn| syn.header.sequence + 1);
+        let expected = first.map(|first| self.arrived.ranges.end_of(first));
+        self.arrived.add(segment, sent, expected, now)
     }
 
     /// The end sends this. Whether it brings anything new.
-    pub(super) fn sends(
-        &mut self,
-        _other: &Self,
-        segment: &Segment<'_>,
-        _ecn: u8,
-    ) -> Result<bool, Broken> {
+    pub(super) fn sends(&mut self, segment: &Segment<'_>, now: Instant) -> Result<bool, Broken> {
         let header = segment.packet.repr();
         if header.flags.contains(Flags::RST) {
             return self.resets();
@@ -85,7 +89,60 @@ impl End {
         if advances {
             self.next = end;
         }
+        if is_new || advances {
+            self.waits_since.get_or_insert(now);
+        }
         Ok(is_new || advances)
+    }
+
+    /// Whether the end has sent SYN with the number before this one, or with one that a cookie cannot
+    /// be told from: it has the length of segments in its last bits.
+    pub(super) fn has_begun_before(&self, number: Seq) -> bool {
+        let is_it = |syn: &Repr| number.distance(syn.sequence + 1) < COOKIE_LENGTHS;
+        self.syn.iter().chain(&self.former).any(is_it)
+    }
+
+    /// Whether the wire bears out what the host says of the connection; `is_lossy` if some of what
+    /// the host sent never got there.
+    pub(super) fn bears_out(&self, numbers: &Numbers, is_lossy: bool) -> Result<(), Broken> {
+        use State::{CloseWait, Closing, Established, FinWait1, FinWait2, LastAck, TimeWait};
+        let state = numbers.state;
+        let is_open = matches!(state, Established | FinWait1 | FinWait2);
+        let has_end = matches!(state, CloseWait | Closing | LastAck | TimeWait);
+        // Of several cookies, which one was taken up shows with the next segment.
+        let Some(accepted) = self.accepted.filter(|_| self.former.is_empty()) else {
+            return Ok(());
+        };
+        if !is_open && !has_end {
+            return Ok(());
+        }
+        let arrived = self.arrived.ranges.end_of(accepted.header.sequence + 1);
+        if numbers.rcv_nxt.after(arrived) {
+            let what = format!("RCV.NXT is {}, and {arrived} arrived", numbers.rcv_nxt);
+            return Err(("numbers", what));
+        }
+        if has_end && !self.arrived.finished {
+            return Err(("state", format!("{state:?}, and no FIN arrived")));
+        }
+        if is_lossy {
+            return Ok(());
+        }
+        if self.arrived.acknowledged.is_none_or(|number| numbers.snd_una.after(number)) {
+            let (una, acknowledged) = (numbers.snd_una, self.arrived.acknowledged);
+            return Err(("numbers", format!("SND.UNA is {una}, acknowledged {acknowledged:?}")));
+        }
+        let is_finished = self.finished == Some(numbers.snd_una);
+        if matches!(state, FinWait2 | TimeWait) && !is_finished {
+            return Err(("state", format!("{state:?}, and the own FIN is not acknowledged")));
+        }
+        Ok(())
+    }
+
+    /// Whether both ends' FIN were acknowledged, as far as arrived here.
+    pub(super) fn is_through(&self) -> bool {
+        self.arrived.finished
+            && self.finished.is_some()
+            && self.finished == self.arrived.acknowledged
     }
 
     /// RFC 9293, section 3.5.2: a reset answers what belongs to no connection, or ends one that its
@@ -98,7 +155,7 @@ impl End {
             && self.arrived.acknowledged == self.finished
             && self.arrived.finished;
         let is_there = is_up && self.accepted.is_some() && !is_over && !self.arrived.reset;
-        if self.is_held && is_there {
+        if self.is_held && is_there && !self.has_given_up {
             return Err(("reset", "the program has the connection, and wants it".into()));
         }
         Ok(false)
@@ -115,7 +172,9 @@ impl End {
         let mut former = std::mem::take(&mut self.former);
         former.extend(self.syn);
         let next = header.sequence;
-        *self = Self { is_held, was_reset, syn: Some(header), former, next, ..Self::default() };
+        let has_given_up = self.has_given_up;
+        *self = Self { is_held, was_reset, has_given_up, former, next, ..Self::default() };
+        self.syn = Some(header);
         // What came before its own SYN: the SYN that this one answers.
         self.arrived.syns = arrived.syns;
         self.arrived.clock = arrived.clock.filter(|_| header.flags.contains(Flags::ACK));
@@ -128,9 +187,10 @@ impl End {
         let is_it = |syn: &&Repr| syn.sequence + 1 == header.sequence;
         if !self.syn.iter().any(|syn| is_it(&syn))
             && header.sequence != self.next
-            && let Some(syn) = self.former.iter().find(is_it)
+            && let Some(syn) = self.former.iter().find(is_it).copied()
         {
-            self.syn = Some(*syn);
+            // The last one may still come back.
+            self.former.extend(self.syn.replace(syn));
             self.next = header.sequence;
             // What came for it was taken for numbers that were never sent.
             self.arrived.reconsider((syn.sequence, self.next));
@@ -165,6 +225,11 @@ impl End {
         if end.after(edge + 1) || end.after(edge) && length > 1 {
             let beyond = end.distance(edge);
             return Err(("window", format!("it goes {beyond} beyond all windows offered")));
+        }
+        let offer = self.arrived.offer(self.shifts().1).unwrap_or(edge);
+        if end.after(self.next) && end.after(offer + 1) {
+            let beyond = end.distance(offer);
+            return Err(("window", format!("it goes {beyond} beyond a window that shrank")));
         }
         Ok(())
     }
@@ -265,3 +330,6 @@ impl End {
         }
     }
 }
+
+/// How many lengths of segments a cookie can stand for.
+const COOKIE_LENGTHS: u32 = 4;

@@ -53,6 +53,22 @@ fn a_window_does_not_shrink_but_closes() {
     assert_eq!(wire.broken.expect("its right edge goes back").rule, "window");
 }
 
+/// RFC 9293, section 3.8.6: no new data beyond a window that the peer has taken back; what was sent
+/// before may leave again.
+#[test]
+fn no_more_is_sent_than_a_window_takes_that_shrank() {
+    let mut wire = Wire::established();
+    wire.says(0, Flags::ACK, 101, 501, 400);
+    wire.loses(0, Flags::ACK, 501, 501, 400);
+    wire.window = 100;
+    wire.loses_nothing(1, Flags::ACK, 501, 501, 0);
+    wire.window = 1_000;
+    wire.says(0, Flags::ACK, 501, 501, 400);
+    assert_eq!(wire.broken, None);
+    wire.says(0, Flags::ACK, 901, 501, 10);
+    assert_eq!(wire.broken.expect("beyond the window").rule, "window");
+}
+
 #[test]
 fn what_was_lost_is_not_acknowledged() {
     let mut wire = Wire::established();
@@ -101,6 +117,20 @@ impl Wire {
     fn says(&mut self, host: usize, flags: Flags, sequence: u32, number: u32, bytes: usize) {
         let frame = self.loses(host, flags, sequence, number, bytes);
         self.observer.arrived(1 - host, &frame, Instant::ZERO);
+    }
+
+    /// It arrives, and whether it may be sent is not asked.
+    fn loses_nothing(
+        &mut self,
+        host: usize,
+        flags: Flags,
+        sequence: u32,
+        number: u32,
+        bytes: usize,
+    ) {
+        let broken = self.broken.take();
+        self.says(host, flags, sequence, number, bytes);
+        self.broken = broken;
     }
 
     fn loses(

@@ -1,8 +1,8 @@
 //! A scenario of a seed.
 
-use super::{Connection, End, Scenario, Script, Service, Timed};
+use super::{Connection, Datagrams, End, Scenario, Script, Service, Timed};
 use crate::{
-    host::{Kind, Setup},
+    host::{Keepalive, Kind, Setup},
     link::{Answer, Burst, Change, Settings},
     random::Random,
 };
@@ -44,7 +44,102 @@ pub fn generated(seed: u64) -> Scenario {
     } else {
         connections(&mut scenario, &mut random);
     }
+    habits(&mut scenario, &mut random);
+    scenario.datagrams = datagrams(&mut random, &scenario);
     scenario
+}
+
+/// What a few scenarios have beside the rest.
+fn habits(scenario: &mut Scenario, random: &mut Random) {
+    let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
+    if random.happens(100_000) {
+        many(scenario, random);
+    } else if !is_peer && random.happens(100_000) {
+        one_after_another(scenario, random);
+    } else if random.happens(150_000) {
+        for service in &mut scenario.services {
+            service.accept_every_us = random.pick(&[1_000, 200_000, 3 * SECOND]);
+            service.backlog = random.pick(&[1, 2, 4]);
+        }
+    }
+    if random.happens(50_000)
+        && let Some(connection) = scenario.connections.first_mut()
+        && connection.simultaneous_us.is_none()
+    {
+        connection.port = CLOSED_PORT;
+    }
+    if !is_peer && random.happens(100_000) {
+        let which = random.pick(&[0, 1]);
+        scenario.links[which].shrink_ppm = random.pick(&[5_000, 50_000, 300_000]);
+    }
+    for connection in &mut scenario.connections {
+        if random.happens(50_000) {
+            half_closed(connection, random);
+        }
+        for script in [&mut connection.active, &mut connection.passive] {
+            if random.happens(80_000) {
+                script.waits_us = random.pick(&[SECOND, 10 * SECOND, 100 * SECOND]);
+            }
+            if random.happens(50_000) {
+                script.user_timeout_s = random.pick(&[1, 5, 30]);
+            }
+        }
+    }
+}
+
+/// Many connections at once, each of them small.
+fn many(scenario: &mut Scenario, random: &mut Random) {
+    let Some(first) = scenario.connections.first().copied() else { return };
+    if first.simultaneous_us.is_some() {
+        return;
+    }
+    for _ in 0..random.between(10, 40) {
+        let (there, back) = (random.between(1, 2_000), random.between(1, 10_000));
+        let (active, mut passive) = (script(random, there, back), script(random, back, there));
+        if active.end == End::AfterPeer && passive.end == End::AfterPeer {
+            passive.end = End::Finish;
+        }
+        let at_us = random.below(200_000);
+        scenario.connections.push(Connection { at_us, active, passive, ..first });
+    }
+}
+
+/// Connections from one port, of which the passive end finishes first and keeps TIME-WAIT.
+fn one_after_another(scenario: &mut Scenario, random: &mut Random) {
+    let Some(first) = scenario.connections.first().copied() else { return };
+    if first.simultaneous_us.is_some() || scenario.services.iter().any(|one| one.backlog < 128) {
+        return;
+    }
+    scenario.connections.truncate(1);
+    for number in 0..random.between(2, 6) {
+        let (there, back) = (bytes(random), bytes(random));
+        let active = Script { end: End::AfterPeer, ..script(random, there, back) };
+        let passive = Script { end: End::Finish, ..script(random, back, there) };
+        let after = (number > 0).then(|| usize::try_from(number).unwrap_or_default() - 1);
+        let next = Connection { active, passive, after, ..first };
+        if number == 0 {
+            scenario.connections[0] = next;
+        } else {
+            scenario.connections.push(next);
+        }
+    }
+}
+
+/// One end writes only when the other has said that it has no more, and takes its time.
+fn half_closed(connection: &mut Connection, random: &mut Random) {
+    let ends = [&mut connection.active, &mut connection.passive];
+    let [first, last] = if random.happens(500_000) {
+        ends
+    } else {
+        let [active, passive] = ends;
+        [passive, active]
+    };
+    first.end = End::Finish;
+    last.end = End::Finish;
+    last.replies = true;
+    last.bytes = last.bytes.max(random.between(1, 20_000));
+    last.write = last.bytes.div_ceil(random.between(2, 20));
+    last.write_every_us = random.pick(&[SECOND, 10 * SECOND]);
 }
 
 /// smoltcp 0.14 does not learn the MTU of a path, and takes hours where a queue is short, as it
@@ -90,6 +185,12 @@ fn host(random: &mut Random, mtu: usize) -> Setup {
         device_checksums: random.happens(300_000),
         device_segments: if random.happens(300_000) { 65_000 } else { 0 },
         secret: random.draw(),
+        cookies: random.happens(850_000),
+        keepalive: random.happens(200_000).then(|| Keepalive {
+            idle_us: random.pick(&[2 * SECOND, 10 * SECOND, 60 * SECOND]),
+            interval_us: random.pick(&[SECOND, 10 * SECOND]),
+            probes: random.pick(&[3, 9]),
+        }),
         ..Setup::default()
     }
 }
@@ -122,8 +223,14 @@ fn link(random: &mut Random, mtu: usize) -> Settings {
         link.replay_us = random.pick(&[100_000, 3 * SECOND, 30 * SECOND]);
     }
     if random.happens(100_000) {
-        link.mtu = mtu.saturating_sub(100).max(MTU_MIN_V6);
-        link.answer = random.pick(&[Answer::Mtu, Answer::Mtu, Answer::NoMtu]);
+        link.mtu = random.pick(&[mtu.saturating_sub(100), MTU_MIN_V6]).max(MTU_MIN_V6);
+        link.answer = random.pick(&[
+            Answer::Mtu,
+            Answer::Mtu,
+            Answer::NoMtu,
+            Answer::Nothing,
+            Answer::Nothing,
+        ]);
     }
     link
 }
@@ -184,6 +291,7 @@ fn simultaneous(scenario: &mut Scenario, random: &mut Random) {
         from: 0,
         port: 6_000,
         simultaneous_us: Some(random.pick(&[0, 10, 1_000, 100_000, 2 * SECOND])),
+        after: None,
         active: Script { end: End::Finish, ..script(random, there, back) },
         passive: script(random, back, there),
     });
@@ -192,7 +300,7 @@ fn simultaneous(scenario: &mut Scenario, random: &mut Random) {
 fn connections(scenario: &mut Scenario, random: &mut Random) {
     let backlog = random.pick(&[128, 128, 128, 1, 2, 4]);
     for host in [0, 1] {
-        scenario.services.push(Service { host, port: 80, backlog });
+        scenario.services.push(Service { host, port: PORT, backlog, accept_every_us: 0 });
     }
     let count = random.pick(&[1, 1, 1, 2, 3, 5, 12]);
     let both = random.happens(200_000);
@@ -212,8 +320,9 @@ fn connections(scenario: &mut Scenario, random: &mut Random) {
             // One of them must be the first.
             passive.end = End::Finish;
         }
-        let simultaneous_us = None;
-        let connection = Connection { at_us, from, port: 80, simultaneous_us, active, passive };
+        let (simultaneous_us, after) = (None, None);
+        let connection =
+            Connection { at_us, from, port: PORT, simultaneous_us, after, active, passive };
         scenario.connections.push(connection);
     }
     scenario.connections.sort_by_key(|connection| connection.at_us);
@@ -251,5 +360,24 @@ fn script(random: &mut Random, sends: u64, gets: u64) -> Script {
     script
 }
 
+fn datagrams(random: &mut Random, scenario: &Scenario) -> Vec<Datagrams> {
+    let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
+    if is_peer || !random.happens(150_000) {
+        return Vec::new();
+    }
+    let one = |random: &mut Random, from| Datagrams {
+        at_us: random.below(2 * SECOND),
+        from,
+        count: u32::try_from(random.between(1, 30)).unwrap_or(1),
+        every_us: random.pick(&[100, 10_000, 500_000, 5 * SECOND]),
+        bytes: random.pick(&[0, 1, 500, 1_472, 1_473, 5_000, 20_000]),
+        is_bound: random.happens(800_000),
+    };
+    (0..2).filter_map(|from| random.happens(700_000).then(|| one(random, from))).collect()
+}
+
+const PORT: u16 = 80;
+/// Where nobody listens.
+const CLOSED_PORT: u16 = 81;
 const SECOND: u64 = 1_000_000;
 const MTU_MIN_V6: usize = 1_280;

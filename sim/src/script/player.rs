@@ -112,7 +112,7 @@ impl Player {
             }
             Step::Listen(port, backlog) => {
                 self.listens = *port;
-                let listens = self.host.listen(*port, *backlog);
+                let listens = self.host.listen(*port, *backlog, Duration::ZERO);
                 listens.map_err(|failure| format!("refused: {failure:?}"))
             }
             Step::Accept(name) => self.accept(name),

@@ -5,11 +5,12 @@ use std::time::Duration;
 use portolan_stack::Instant;
 
 use super::{
-    World,
+    World, datagrams,
     pairs::{Pair, Pairs},
 };
 use crate::{
-    host::{Failure, Holdings, Kind},
+    host::{Failure, Holdings, Kind, State},
+    observer::{Cause, Ends, GivenUp, Observer},
     scenario::{Connection, End, Script},
     violation::Violation,
 };
@@ -25,7 +26,10 @@ impl World<'_> {
         // Forty times what the slower link takes: small segments have large headers.
         let transfer = bytes.saturating_mul(40_000_000) / rate;
         let paced: u64 = scenario.connections.iter().map(paced_us).sum();
-        scenario.start() + Duration::from_micros(scenario.calm_us + transfer + paced) + PATIENCE
+        let connections = scenario.start()
+            + Duration::from_micros(scenario.calm_us + transfer + paced)
+            + PATIENCE;
+        connections.max(datagrams::last_at(scenario) + PATIENCE)
     }
 
     /// A connection is over before its time only if the wire says why.
@@ -43,7 +47,7 @@ impl World<'_> {
             Failure::Reset | Failure::Refused => {
                 self.observer.was_reset(host, side.local, side.remote)
             }
-            Failure::TimedOut => silent >= GIVES_UP_AFTER,
+            Failure::TimedOut => self.observer.has_given_up(host, (side.local, side.remote)),
             Failure::Unreachable | Failure::Full | Failure::Unknown => false,
         };
         if is_right {
@@ -56,9 +60,68 @@ impl World<'_> {
         Err(Violation::new("failure", what))
     }
 
+    /// Nothing is given up in this state before its time: R2 of RFC 9293, section 3.8.3, or what the
+    /// program asked for.
+    pub(super) fn audit_given_up(
+        &mut self,
+        host: usize,
+        ends: Ends,
+        GivenUp { state, since }: GivenUp,
+    ) -> Result<(), Violation> {
+        let start = self.scenario.start();
+        let heard = self.observer.heard_at(host, ends.0, ends.1).unwrap_or(start);
+        let silent = self.now.since(heard);
+        let waiting = self.observer.waits_since(host, ends).map(|since| self.now.since(since));
+        let waiting = waiting.unwrap_or(silent).max(silent);
+        let script = self.pairs.script_of(host, ends);
+        let of_program = match script.map_or(0, |script| script.user_timeout_s) {
+            0 if state == State::SynReceived => SYN_ACKS,
+            0 => GIVES_UP_AFTER,
+            seconds => Duration::from_secs(seconds.into()),
+        };
+        let of_probes = self.scenario.hosts[host].keepalive.map(|keepalive| {
+            let probes = keepalive.interval_us * u64::from(keepalive.probes);
+            Duration::from_micros(keepalive.idle_us + probes)
+        });
+        let is_half = state == State::FinWait2 && self.now.since(since) >= FIN_WAIT_2;
+        if waiting >= of_program || is_half || of_probes.is_some_and(|least| silent >= least) {
+            return Ok(());
+        }
+        let what = format!(
+            "host {host} gives up {} to {} in {state:?}, after {waiting:?}; silent for {silent:?}",
+            ends.0, ends.1
+        );
+        Err(Violation::new("given up", what))
+    }
+
+    /// At no time does a host hold a connection that neither a program nor the wire knows, a timer
+    /// of none, or memory for none.
+    pub(super) fn audit_holdings(&mut self, host: usize) -> Result<(), Violation> {
+        if self.scenario.hosts[host].kind != Kind::Portolan {
+            return Ok(());
+        }
+        let holdings = self.hosts[host].holdings();
+        let alive = self.observer.alive(host).len();
+        // Who is over stays until its program gives it back, or has accepted it at all.
+        let slow = self.scenario.services.iter().filter(|one| one.host == host);
+        let slow: usize = slow.filter(|one| one.accept_every_us > 0).map(|one| one.backlog).sum();
+        let is_known = holdings.connections <= alive
+            || holdings.connections <= alive + slow + self.pairs.held(host);
+        let is_bound = holdings.timers <= holdings.connections;
+        let is_empty = holdings.connections > 0 || holdings.blocks == 0;
+        if is_known && is_bound && is_empty {
+            return Ok(());
+        }
+        let what = format!("host {host} holds {holdings:?}, and has {alive} connections");
+        Err(Violation::new("leak", what))
+    }
+
     /// After all programs are through, nothing may be left in the stacks.
     pub(super) fn drain(&mut self) -> Result<(), Violation> {
-        self.pairs.give_up(&mut self.hosts, &mut self.observer, self.now);
+        let given_up = self.pairs.give_up(&mut self.hosts, &mut self.observer, self.now);
+        for (host, ends) in given_up {
+            self.watch(host, ends, Cause::ABORT)?;
+        }
         for host in [0, 1] {
             self.drive(host)?;
         }
@@ -81,9 +144,9 @@ impl World<'_> {
 
 impl Pairs {
     /// What each pair of programs must have seen in the end.
-    pub(super) fn audit(&mut self) -> Result<(), Violation> {
+    pub(super) fn audit(&mut self, observer: &Observer) -> Result<(), Violation> {
         for (number, pair) in self.all().enumerate() {
-            let audited = pair.audit();
+            let audited = pair.audit(observer);
             if pair.waits_for_nobody() {
                 continue;
             }
@@ -100,17 +163,25 @@ impl Pair {
     /// speak first. That one has given up, or never kept anything: the price of SYN cookies
     /// (RFC 4987, section 3.6).
     fn waits_for_nobody(&self) -> bool {
-        let ends_first = self.connection.active.end != End::AfterPeer;
-        self.sides[1].is_none() && !ends_first && self.connection.active.bytes == 0
+        let script = self.connection.active;
+        let speaks = script.bytes > 0 || script.end != End::AfterPeer;
+        self.sides[1].is_none() && (script.replies || !speaks)
     }
 
-    fn audit(&self) -> Result<(), (&'static str, String)> {
+    fn audit(&self, observer: &Observer) -> Result<(), (&'static str, String)> {
+        if self.is_left_out {
+            return Ok(());
+        }
         if let Some(failure) = self.refused {
             return Err(("connect", format!("refused at once: {failure:?}")));
         }
         let ends = [self.connection.active.end, self.connection.passive.end];
         let is_orderly = ends.iter().all(|end| end.is_orderly());
-        let failed = self.sides.iter().flatten().any(|side| side.program.failure.is_some());
+        // Also when its program was through already.
+        let failed = self.sides.iter().flatten().any(|side| {
+            let ends = (side.local, side.remote);
+            side.program.failure.is_some() || observer.has_given_up(side.program.host, ends)
+        });
         if !is_orderly || failed {
             return Ok(());
         }
@@ -141,14 +212,23 @@ fn paced_us(connection: &Connection) -> u64 {
         paced(script.write, script.write_every_us, script.bytes)
             + paced(script.read, script.read_every_us, gets)
             + script.stall.map_or(0, |(_, us)| us)
+            + script.waits_us
     };
+    // The one before may have to wait for late segments first.
+    let turn = if connection.after.is_some() { TIME_WAIT_US } else { 0 };
     let (active, passive) = (connection.active, connection.passive);
-    connection.at_us + of(active, passive.bytes) + of(passive, active.bytes)
+    connection.at_us + turn + of(active, passive.bytes) + of(passive, active.bytes)
 }
 
+/// The wait itself, and as much again for one that began again.
+const TIME_WAIT_US: u64 = 130_000_000;
 /// What timers may add that have backed off as far as they do: RFC 6298, section 2.5.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// R2 of RFC 9293, section 3.8.3, at least.
 const GIVES_UP_AFTER: Duration = Duration::from_secs(100);
+/// A listener answers SYN six times: after 1, 2, 4, 8, 16 and 32 seconds it gives up.
+const SYN_ACKS: Duration = Duration::from_secs(63);
+/// A connection that only the other end could end.
+const FIN_WAIT_2: Duration = Duration::from_secs(60);
 /// Above twice the MSL: RFC 9293, section 3.4.2; and above the last retransmissions of a FIN.
 const DRAIN: Duration = Duration::from_secs(1_800);

@@ -3,17 +3,19 @@
 use std::{
     collections::HashMap,
     net::{IpAddr, SocketAddr},
+    time::Duration,
 };
 
 use portolan_stack::Instant;
 
 use crate::{
     application::Application,
+    coverage::{Coverage, Happening},
     host::{self, Failure, Handle, Host},
-    observer::Observer,
+    observer::{Ends, Observer},
     pattern::Pattern,
     random::mixed,
-    scenario::{Connection, Scenario},
+    scenario::{Connection, Scenario, Script},
     violation::Violation,
 };
 
@@ -25,6 +27,8 @@ pub(super) struct Pairs {
     seed: u64,
     /// A backlog may be full, so that SYN cookies are sent.
     has_cookies: bool,
+    /// The run is over: whoever connects now is not wanted.
+    have_given_up: bool,
 }
 
 /// The two ends of a connection: side 0 opens it, side 1 accepts it, or opens it as well.
@@ -35,6 +39,17 @@ pub(super) struct Pair {
     pub(super) sides: [Option<Side>; 2],
     /// It was to be opened, and the stack did not want to.
     pub(super) refused: Option<Failure>,
+    /// It is not opened: that before it did not end in good order.
+    pub(super) is_left_out: bool,
+}
+
+/// Whether a connection can be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    Now,
+    /// It waits for another one.
+    Later,
+    Never,
 }
 
 /// One end, and the program there.
@@ -60,6 +75,7 @@ impl Pairs {
                 ],
                 sides: [None, None],
                 refused: None,
+                is_left_out: false,
             }
         };
         Self {
@@ -67,6 +83,7 @@ impl Pairs {
             handles: HashMap::new(),
             seed: scenario.seed,
             has_cookies: scenario.services.iter().any(|service| service.backlog < BACKLOG_MIN),
+            have_given_up: false,
         }
     }
 
@@ -102,31 +119,57 @@ impl Pairs {
         if side == 0 { from } else { 1 - from }
     }
 
-    /// Opens a connection, where the stack does.
+    /// Whether the connection that this one follows is over.
+    pub(super) fn turn(&self, pair: usize) -> Turn {
+        let Some(before) = self.pairs[pair].connection.after else { return Turn::Now };
+        match self.pairs.get(before) {
+            Some(before) if !before.is_over() => Turn::Later,
+            Some(before) if before.is_complete() => Turn::Now,
+            _ => Turn::Never,
+        }
+    }
+
+    /// It will not be opened.
+    pub(super) fn leave_out(&mut self, pair: usize) {
+        self.pairs[pair].is_left_out = true;
+    }
+
+    /// The port that a connection comes from, where it is not any: each side of a simultaneous one
+    /// knows the port that the other one comes from.
+    fn port_of(&self, pair: usize, side: usize) -> Option<u16> {
+        let connection = &self.pairs[pair].connection;
+        if connection.simultaneous_us.is_some() {
+            return Some(self.pairs[pair].remotes[1 - side].port());
+        }
+        let before = self.pairs.get(connection.after?)?;
+        before.sides[0].as_ref().map(|side| side.local.port())
+    }
+
+    /// Opens a connection, where the stack does. Whether it did, or is not to be asked again.
     pub(super) fn open(
         &mut self,
         pair: usize,
         side: usize,
         host: &mut dyn Host,
         now: Instant,
-    ) -> Result<(), Violation> {
+    ) -> Result<bool, Violation> {
         let number = self.host_of(pair, side);
         let remote = self.pairs[pair].remotes[side];
-        let is_simultaneous = self.pairs[pair].connection.simultaneous_us.is_some();
-        // Each side knows the port that the other one comes from.
-        let from = is_simultaneous.then(|| self.pairs[pair].remotes[1 - side].port());
-        let handle = match host.connect(remote, from, now) {
+        let handle = match host.connect(remote, self.port_of(pair, side), now) {
             Ok(handle) => handle,
+            // The one before waits in this host for late segments.
+            Err(Failure::Full) if self.pairs[pair].connection.after.is_some() => return Ok(false),
             Err(failure) => {
                 self.pairs[pair].refused = Some(failure);
-                return Ok(());
+                return Ok(true);
             }
         };
         let Some(local) = host.local(handle) else {
             return Err(Violation::new("connect", "a connection has no local address"));
         };
         self.add((pair, side), (number, handle), (local, remote), now);
-        Ok(())
+        self.set_timeout((pair, side), host, now);
+        Ok(true)
     }
 
     /// Somebody connected to a host.
@@ -143,8 +186,9 @@ impl Pairs {
                 && pair.sides[1].is_none()
                 && pair.sides[0].as_ref().is_some_and(|side| side.local == remote)
         };
-        let Some(pair) = self.pairs.iter().rposition(knows) else {
-            if self.has_cookies {
+        let known = self.pairs.iter().rposition(knows).filter(|_| !self.have_given_up);
+        let Some(pair) = known else {
+            if self.has_cookies || self.have_given_up {
                 // A late acknowledgment of a cookie opens a connection a second time: the price of
                 // keeping nothing (RFC 4987, section 3.6). Its program wants no such thing.
                 host.abort(handle, now);
@@ -155,7 +199,17 @@ impl Pairs {
         };
         let local = host.local(handle).unwrap_or(self.pairs[pair].remotes[0]);
         self.add((pair, 1), (number, handle), (local, remote), now);
+        self.set_timeout((pair, 1), host, now);
         Ok(Some((pair, 1)))
+    }
+
+    fn set_timeout(&mut self, (pair, side): (usize, usize), host: &mut dyn Host, now: Instant) {
+        let Some(side) = self.side(pair, side) else { return };
+        let seconds = side.program.script.user_timeout_s;
+        if seconds > 0 {
+            let timeout = Duration::from_secs(seconds.into());
+            host.set_user_timeout(side.program.handle, timeout, now);
+        }
     }
 
     fn add(
@@ -210,6 +264,30 @@ impl Pairs {
         Ok(wakes)
     }
 
+    /// How many programs of the host have a connection.
+    pub(super) fn held(&self, host: usize) -> usize {
+        self.handles.keys().filter(|(of, _)| *of == host).count()
+    }
+
+    /// What the programs did.
+    pub(super) fn cover(&self, coverage: &mut Coverage) {
+        for pair in &self.pairs {
+            pair.sides.iter().flatten().for_each(|side| coverage.merge(&side.program.coverage));
+            let was_opened = pair.sides[0].is_some();
+            let reused = was_opened && pair.connection.after.is_some();
+            coverage.add(Happening::PortReused, u64::from(reused));
+            coverage.add(Happening::Complete, u64::from(pair.is_complete()));
+            let failures = pair.sides.iter().flatten().filter_map(|side| side.program.failure);
+            for failure in failures {
+                match failure {
+                    Failure::Refused => coverage.note(Happening::Refused),
+                    Failure::TimedOut => coverage.note(Happening::GivenUp),
+                    _ => {}
+                }
+            }
+        }
+    }
+
     /// Tells the observer who has a connection.
     pub(super) fn tell(&mut self, pair: usize, side: usize, observer: &mut Observer) {
         let Some(side) = self.side(pair, side) else { return };
@@ -235,21 +313,40 @@ impl Pairs {
         hosts: &mut [Box<dyn Host>; 2],
         observer: &mut Observer,
         now: Instant,
-    ) {
+    ) -> Vec<(usize, Ends)> {
+        self.have_given_up = true;
+        let mut given_up = Vec::new();
         for side in self.pairs.iter_mut().flat_map(|pair| pair.sides.iter_mut().flatten()) {
             let program = &mut side.program;
             if !std::mem::replace(&mut program.is_over, true) {
                 hosts[program.host].abort(program.handle, now);
                 observer.holds(program.host, side.local, side.remote, false);
                 self.handles.remove(&(program.host, program.handle));
+                given_up.push((program.host, (side.local, side.remote)));
             }
         }
+        given_up
+    }
+
+    /// What the program does that has, or had, this connection last.
+    pub(super) fn script_of(&self, host: usize, ends: Ends) -> Option<Script> {
+        let sides = self.pairs.iter().rev().flat_map(|pair| pair.sides.iter().flatten());
+        let mut found = sides
+            .filter(|side| side.program.host == host && (side.local, side.remote) == ends)
+            .map(|side| side.program.script);
+        found.next()
     }
 }
 
 impl Pair {
+    /// Whether both programs are through and have all.
+    fn is_complete(&self) -> bool {
+        let is_it = |side: &Side| side.program.is_over && side.program.has_all();
+        self.sides.iter().all(|side| side.as_ref().is_some_and(is_it))
+    }
+
     fn is_over(&self) -> bool {
-        if self.refused.is_some() {
+        if self.refused.is_some() || self.is_left_out {
             return true;
         }
         match &self.sides {

@@ -99,3 +99,6 @@ fn of_tcp(of: &Counters) -> impl Iterator<Item = (&'static str, &'static str, u6
         window_probes keepalives errors_refused)
     .into_iter()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use portolan_wire::{
 };
 
 use super::{
-    Flow,
+    Flow, Numbers, State,
     connection::Connection,
     input::{clock, is_before},
     replies::Reply,
@@ -74,6 +74,19 @@ impl TimeWaits {
 
     pub fn flow(&self, index: u32) -> Option<&Flow> {
         self.store.get(index).map(|time_wait| &time_wait.flow)
+    }
+
+    /// All that was sent is acknowledged, and no more data is taken.
+    pub fn numbers(&self, index: u32) -> Option<Numbers> {
+        let time_wait = self.store.get(index)?;
+        Some(Numbers {
+            state: State::TimeWait,
+            snd_una: time_wait.snd_nxt,
+            snd_nxt: time_wait.snd_nxt,
+            snd_wnd: 0,
+            rcv_nxt: time_wait.rcv_nxt,
+            rcv_wnd: 0,
+        })
     }
 
     /// The flow, and what was last given to [`set_next`](Self::set_next).

@@ -78,13 +78,13 @@ impl Connection {
         if self.agreed.timestamps { 12 } else { 0 }
     }
 
-    /// RFC 8899, section 3, and RFC 2923: full segments that vanish again and again may be too long
-    /// for a router that does not say so. Shorter ones are tried.
+    /// RFC 8899, section 3, and RFC 2923: segments that vanish again and again, and are longer than
+    /// every way takes, may be too long for a router that does not say so. Shorter ones are tried.
     pub fn look_for_black_hole(&mut self) {
         let base = if self.flow.local.is_ipv6() { MTU_BASE_V6 } else { MTU_BASE_V4 };
-        let has_full =
-            self.sender.outstanding() >= u32::from(self.sender.segment_len(&self.flow)) / 2;
-        if self.sender.retries >= RETRIES_BEFORE_BASE && has_full && self.sender.mtu > base {
+        let headers = u32::from(headers_len(&self.flow) + self.timestamps_len());
+        let has_long = self.sender.outstanding() + headers > u32::from(base);
+        if self.sender.retries >= RETRIES_BEFORE_BASE && has_long && self.sender.mtu > base {
             self.sender.mtu = base;
             self.segment_len_changed();
         }

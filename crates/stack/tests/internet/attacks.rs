@@ -70,8 +70,8 @@ fn who_floods_with_parts_harms_himself() {
         world.hear(&part_v4(round, 0, true, &bytes[..48]));
         // 4 MiB, four times of what is kept, in datagrams that lack their first byte.
         for which in 0..3_000_u16 {
-            let offset = 8 + which % 40 * 1_400;
-            let identification = round * 100 + which / 40;
+            let offset = 8 + which % 46 * 1_400;
+            let identification = round * 100 + which / 46;
             world.hear(&part_from(ATTACKER, identification, offset, true, &[0; 1_400]));
         }
         world.hear(&part_v4(round, 48, false, &bytes[48..]));

@@ -94,7 +94,9 @@ impl Connection {
             context.counters.blind_refused += 1;
             return;
         }
+        // Out of the window or not: the peer is there. Its own probes are so.
         self.receiver.heard_at = context.now;
+        self.owner.keepalives_sent = 0;
         if segment.payload.is_empty() || self.state == State::SynReceived {
             return self.challenge(context);
         }

@@ -171,6 +171,22 @@ fn a_lost_answer_is_not_the_end() {
     assert_eq!(hand.info().reason, Some(Reason::TimedOut));
 }
 
+/// A segment outside of the window, as a probe of the peer's own is one, comes from a peer that is
+/// there: the probes count anew.
+#[test]
+fn who_probes_as_well_is_there() {
+    let keepalive =
+        Keepalive { idle: Duration::from_secs(100), interval: Duration::from_secs(10), probes: 3 };
+    let mut hand = Hand::connected(Config { keepalive: Some(keepalive), ..plain() });
+    // The answers to this end's probes are lost; those that the peer sends arrive.
+    for _ in 0..3 {
+        hand.wait(Duration::from_secs(115));
+        hand.give(given(ACK, 0, 1));
+    }
+    assert_eq!(hand.state(), State::Established);
+    assert_eq!(hand.tcp.counters().keepalives, 6);
+}
+
 /// RFC 9293, section 3.8.4: with both ends of our own, a quiet connection lives.
 #[test]
 fn a_probe_is_answered() {
@@ -299,4 +315,17 @@ fn codepoint_and_hop_limit_can_be_set() {
     hand.give(given(ACK, 1, 5));
     hand.write(b"data");
     assert_eq!(next(&mut hand), (46, 64));
+}
+
+/// One segment that no way need take may be far from full, on a link with a large MTU.
+#[test]
+fn a_black_hole_is_found_by_a_segment_that_is_not_full() {
+    let mut hand = Hand::new(plain());
+    hand.mtu = 9_000;
+    let mut hand = hand.opened(given(SYN_ACK, 0, 1).mss(8_960));
+    hand.write(&[7; 1_000]);
+    let lens: Vec<_> =
+        hand.wait(Duration::from_secs(10)).iter().map(|left| left.payload.len()).collect();
+    assert_eq!(lens[..3], [1_000; 3]);
+    assert_eq!(lens.last(), Some(&536), "{lens:?}");
 }

@@ -48,6 +48,46 @@ fn nobody_answers() {
     assert_eq!(pair.ends[0].info(client).unwrap().reason, Some(Reason::TimedOut));
 }
 
+/// Who watches sees a connection that no program has.
+#[test]
+fn the_numbers_of_a_flow_are_told_from_syn_to_the_end_of_the_wait() {
+    let mut pair = Pair::new();
+    let listener = pair.ends[1].listen(None, PORT, 8).unwrap();
+    let client = pair.connect();
+    let flow = pair.ends[0].info(client).unwrap().flow;
+    let back = Flow {
+        local: flow.remote,
+        remote: flow.local,
+        local_port: flow.remote_port,
+        remote_port: flow.local_port,
+    };
+    let states = |pair: &Pair| {
+        let of = |end: usize, flow: &Flow| pair.ends[end].numbers(flow).map(|one| one.state);
+        [of(0, &flow), of(1, &back)]
+    };
+    assert_eq!(states(&pair), [Some(State::SynSent), None]);
+    pair.run(Duration::from_millis(9));
+    assert_eq!(states(&pair), [Some(State::SynSent), Some(State::SynReceived)]);
+    pair.run(Duration::from_millis(91));
+    // It waits to be accepted.
+    assert_eq!(states(&pair), [Some(State::Established); 2]);
+    pair.ends[0].write(client, b"four", pair.now).unwrap();
+    pair.run(Duration::from_millis(3));
+    let [one, other] = [(0, &flow), (1, &back)].map(|(end, of)| pair.ends[end].numbers(of));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    assert_eq!((one.snd_una + 4, one.snd_una), (one.snd_nxt, other.rcv_nxt));
+    assert!(one.snd_wnd >= 4 && one.snd_una + one.snd_wnd == other.rcv_nxt + other.rcv_wnd);
+    let server = pair.ends[1].accept(listener, pair.now).unwrap().unwrap();
+    pair.run(Duration::from_millis(100));
+    pair.ends[1].read(server, &mut [0; 4], pair.now).unwrap();
+    pair.ends[0].close(client, pair.now).unwrap();
+    pair.ends[1].close(server, pair.now).unwrap();
+    pair.run(Duration::from_millis(100));
+    assert_eq!(states(&pair)[0], Some(State::TimeWait));
+    pair.run(Duration::from_secs(61));
+    assert_eq!(states(&pair), [None, None]);
+}
+
 /// RFC 9293, section 3.6, figure 12.
 #[test]
 fn four_segments_close_a_connection() {
