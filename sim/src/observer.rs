@@ -219,6 +219,13 @@ impl Observer {
         self.end(host, local, remote).is_some_and(|end| end.arrived.reset || end.was_reset)
     }
 
+    /// Whether the host's connection was reset by a peer that somebody else wrote: smoltcp 0.14 takes
+    /// an old SYN of a connection that it has for the first one of another, and resets both.
+    #[must_use]
+    pub fn was_reset_by_other(&self, host: usize, (local, remote): Ends) -> bool {
+        !self.is_strict[1 - host] && self.was_reset(host, local, remote)
+    }
+
     /// When the host last got a segment of this connection; none if it never did.
     #[must_use]
     pub fn heard_at(&self, host: usize, local: SocketAddr, remote: SocketAddr) -> Option<Instant> {

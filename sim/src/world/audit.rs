@@ -180,7 +180,10 @@ impl Pair {
         // Also when its program was through already.
         let failed = self.sides.iter().flatten().any(|side| {
             let ends = (side.local, side.remote);
-            side.program.failure.is_some() || observer.has_given_up(side.program.host, ends)
+            let host = side.program.host;
+            side.program.failure.is_some()
+                || observer.has_given_up(host, ends)
+                || observer.was_reset_by_other(host, ends)
         });
         if !is_orderly || failed {
             return Ok(());
