@@ -155,9 +155,9 @@ fn advice(kind: Kind, source: &io::Error, interface: &str) -> String {
             "a name has 1 to 15 bytes, without slashes, colons and spaces".to_owned()
         }
         (Kind::Tap, Some(EINVAL)) => format!(
-            "an interface that exists has to be a TAP, for several queues one with multi_queue: `ip -details link show {interface}` tells; make it anew \
-             with `ip tuntap del dev {interface} mode tap`, `ip tuntap add dev {interface} mode \
-             tap multi_queue`"
+            "an interface that exists has to be a TAP, for several queues one with multi_queue: \
+             `ip -details link show {interface}` tells; make it anew with `ip tuntap del dev \
+             {interface} mode tap`, `ip tuntap add dev {interface} mode tap multi_queue`"
         ),
         (Kind::Tap, Some(E2BIG)) => "the kernel has no so many queues: ask for fewer".to_owned(),
         (Kind::Packet, Some(EPERM)) => "it needs CAP_NET_RAW: run with sudo, or give it to the \
@@ -175,8 +175,8 @@ fn tun_advice(source: &io::Error, interface: &str) -> String {
     match source.kind() {
         io::ErrorKind::PermissionDenied => format!(
             "it needs CAP_NET_ADMIN and access to the file: run with sudo, or let root make the \
-             interface for you with `ip tuntap add dev {interface} mode tap user $USER multi_queue` \
-             and open the file with `chmod 0666 /dev/net/tun`, as most systems do"
+             interface for you with `ip tuntap add dev {interface} mode tap user $USER \
+             multi_queue` and open the file with `chmod 0666 /dev/net/tun`, as most systems do"
         ),
         _ => "load the module with `modprobe tun`, and in a container let it have the device \
               (--device /dev/net/tun)"

@@ -67,8 +67,8 @@ impl Tcp {
     }
 
     /// Drops the early data of a few who have not filled their gap for long, but for that of
-    /// `index`: RFC 2018, section 8, allows it, and the peer sends it again if it is there (RFC 9293,
-    /// section 3.10.7.4 only asks to keep it). Who is about to mend a loss is left in peace.
+    /// `index`: RFC 2018, section 8, allows it, and the peer sends it again if it is there (RFC
+    /// 9293, section 3.10.7.4 only asks to keep it). Who is about to mend a loss is left in peace.
     pub(super) fn discard_early_data(&mut self, index: u32, now: Instant) {
         for _ in 0..HOLDERS_PER_SEGMENT.min(self.holders.len()) {
             let Some(first) = self.holders.pop_front() else { return };

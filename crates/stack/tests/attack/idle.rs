@@ -1,8 +1,8 @@
 //! Very many connections on which nothing happens: what they take, and that they cost the others
 //! nothing.
 //!
-//! Instructions are counted by callgrind, as a clock would tell what else the machine does. With 1,000,
-//! 100,000 and 1,000,000 connections, in about three minutes:
+//! Instructions are counted by callgrind, as a clock would tell what else the machine does. With
+//! 1,000, 100,000 and 1,000,000 connections, in about three minutes:
 //!
 //! ```text
 //! cargo test --release -p portolan-stack --test attack -- --ignored --nocapture idle::

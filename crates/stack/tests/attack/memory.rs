@@ -45,8 +45,8 @@ fn segments_that_take_a_block_each() {
     host.assert_goes_on(&mut peer, id);
 }
 
-/// Peers who leave a gap for ever: what they have sent is given up once memory is short, and an
-/// honest peer whose segments get lost is served as if they were not there.
+/// RFC 2018, section 8, with peers who leave a gap for ever: what they have sent is given up once
+/// memory is short, and an honest peer whose segments get lost is served as if they were not there.
 #[test]
 fn silent_peers_with_gaps() {
     let mut host = Host::with(small(4_096), 64);
@@ -112,7 +112,7 @@ fn come_back(host: &mut Host, silent: Vec<(Peer, ConnectionId)>) {
     assert_eq!(given_up, host.counters().early_discarded + host.counters().no_buffer);
 }
 
-/// Who fills his gaps keeps what lies behind them, however long there is one.
+/// RFC 9293, SHLD-31: who fills his gaps keeps what lies behind them, however long there is one.
 #[test]
 fn who_mends_losses_is_left_in_peace() {
     let mut host = Host::with(small(64), 64);

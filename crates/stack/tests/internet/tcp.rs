@@ -180,8 +180,8 @@ fn a_neighbour_that_is_not_there_is_no_reset() {
     assert!(world.stack.tcp().info(id).is_ok());
 }
 
-/// What waits for a neighbour's hardware address is not there twice, although its timer has run
-/// out: Linux does not send again what has not left, either.
+/// RFC 826, packet generation: what waits for a neighbour's hardware address is not there twice,
+/// although its timer has run out. Linux does not send again what has not left, either.
 #[test]
 fn a_segment_that_waits_for_its_neighbour_leaves_once() {
     for remote in remotes() {

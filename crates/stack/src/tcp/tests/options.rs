@@ -131,9 +131,9 @@ fn illegal_lengths_do_no_harm() {
     }
 }
 
-/// An option whose length is not that of its kind is as if it were not there, and one of length 0 or
-/// 1, or that does not end within the header, ends them: what a listener of Linux 6.18 answers to
-/// these SYNs, and what it takes as a full segment.
+/// An option whose length is not that of its kind is as if it were not there, and one of length 0
+/// or 1, or that does not end within the header, ends them: what a listener of Linux 6.18 answers
+/// to these SYNs, and what it takes as a full segment. RFC 9293, MUST-7: handled without crashing.
 #[test]
 fn options_of_wrong_length_are_read_as_linux_does() {
     const MSS: &[u8] = &[2, 4, 0x03, 0xe8];
