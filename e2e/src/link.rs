@@ -5,6 +5,7 @@ use std::{fs, net::IpAddr, path::Path, process::Command, time::Duration};
 use portolan_host::{
     Config,
     nic::{self, Arrival, Departure, Error, Fault, Nic, Offloads, Packet, Pcap, Tap, packet},
+    stack::DuplicateDetection,
 };
 use portolan_sys::interface;
 
@@ -151,12 +152,13 @@ impl Link {
     }
 
     /// A host with its addresses, which takes its time for the end: what is lost then is sent
-    /// again.
+    /// again. It does not ask who else has the addresses: what it opens over IPv6 would wait.
     #[must_use]
     pub fn config(&self) -> Config {
         let parse = |text: &String| text.parse().unwrap_or_else(|_| panic!("{text}"));
         let mut config = Config::new(self.host_addresses().iter().map(parse).collect());
         config.mac = Some(MAC);
+        config.duplicates = DuplicateDetection::Off;
         config.grace = Duration::from_secs(20);
         config
     }

@@ -77,7 +77,9 @@ pub enum DuplicateDetection {
     #[default]
     Off,
     /// It is asked once, and the address is used meanwhile; it is announced a second later, and
-    /// given up if another host has answered: RFC 4429.
+    /// given up if another host has answered: RFC 4429. Over IPv6, who does not tell its hardware
+    /// address yet gets no answer from neighbours, so what is opened in that second waits for its
+    /// end; what others open does not.
     Optimistic,
     /// Addresses are used only when no other host has answered for them, which takes about 5
     /// seconds over IPv4 and 1 over IPv6.
