@@ -6,11 +6,12 @@
 //!
 //! Read in this order: `random.rs`, `queue.rs`, `frame.rs`, `link.rs`, `link/damage.rs`,
 //! `link/too_big.rs`, `neighbor.rs`, `host.rs`, `host/portolan.rs`, `host/device.rs`,
-//! `host/peer.rs`, `coverage.rs`, `pattern.rs`, `scenario.rs`, `scenario/generate.rs`, `violation.rs`,
-//! `application.rs`, `observer.rs`, `observer/end.rs`, `observer/arrivals.rs`,
-//! `observer/ranges.rs`, `observer/lifecycle.rs`, `pcap.rs`, `world.rs`, `world/pairs.rs`, `world/audit.rs`, `runner.rs`,
-//! `shrink.rs`, `script.rs`, `script/segment.rs`, `script/options.rs`, `script/parse.rs`,
-//! `script/player.rs`, `script/player/connection.rs`, `script/player/icmp.rs`, `table.rs`.
+//! `host/peer.rs`, `coverage.rs`, `pattern.rs`, `scenario.rs`, `scenario/generate.rs`,
+//! `violation.rs`, `application.rs`, `observer.rs`, `observer/end.rs`, `observer/arrivals.rs`,
+//! `observer/ranges.rs`, `observer/lifecycle.rs`, `pcap.rs`, `world.rs`, `world/pairs.rs`,
+//! `world/audit.rs`, `runner.rs`, `shrink.rs`, `script.rs`, `script/segment.rs`,
+//! `script/options.rs`, `script/parse.rs`, `script/player.rs`, `script/player/connection.rs`,
+//! `script/player/icmp.rs`, `table.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -54,8 +54,8 @@ pub struct Settings {
     pub corrupt_ppm: u32,
     /// The end of the frame is cut off.
     pub truncate_ppm: u32,
-    /// A window that was offered comes smaller, as from an end that takes it back: RFC 9293, section
-    /// 3.8.6.
+    /// A window that was offered comes smaller, as from an end that takes it back: RFC 9293,
+    /// section 3.8.6.
     pub shrink_ppm: u32,
     /// Congestion is marked on packets that allow it: RFC 3168.
     pub mark_ppm: u32,

@@ -143,8 +143,8 @@ impl Observer {
         connection.ends[host].is_held = holds;
     }
 
-    /// A host says how a connection stands after this; none: it has none. Whether it was given up for want
-    /// of an answer by that.
+    /// A host says how a connection stands after this; none: it has none. Whether it was given up
+    /// for want of an answer by that.
     ///
     /// # Errors
     ///
@@ -219,8 +219,8 @@ impl Observer {
         self.end(host, local, remote).is_some_and(|end| end.arrived.reset || end.was_reset)
     }
 
-    /// Whether the host's connection was reset by a peer that somebody else wrote: smoltcp 0.14 takes
-    /// an old SYN of a connection that it has for the first one of another, and resets both.
+    /// Whether the host's connection was reset by a peer that somebody else wrote: smoltcp 0.14
+    /// takes an old SYN of a connection that it has for the first one of another, and resets both.
     #[must_use]
     pub fn was_reset_by_other(&self, host: usize, (local, remote): Ends) -> bool {
         !self.is_strict[1 - host] && self.was_reset(host, local, remote)

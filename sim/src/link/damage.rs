@@ -77,8 +77,8 @@ fn corrupt(frame: &mut Frame, random: &mut Random) {
     }
 }
 
-/// Only the checksum of the whole finds it, and two turned bits of two fragments may make up for each
-/// other, unless both are set.
+/// Only the checksum of the whole finds it, and two turned bits of two fragments may make up for
+/// each other, unless both are set.
 fn corrupt_fragment(frame: &mut Frame, first: usize, random: &mut Random) {
     let bits = frame.len().saturating_sub(first) as u64 * 8;
     let bit = random.below(bits);

@@ -41,7 +41,8 @@ pub(super) struct End {
     /// How far its window reached.
     edge: Option<Seq>,
     clock: Option<u32>,
-    /// The other end's clock as it was echoed last: what is older by its own is refused from then on.
+    /// The other end's clock as it was echoed last: what is older by its own is refused from then
+    /// on.
     echoed: Option<Seq>,
 }
 
@@ -97,8 +98,8 @@ impl End {
         Ok(is_new || advances)
     }
 
-    /// Whether the end has sent SYN with the number before this one, or with one that a cookie cannot
-    /// be told from: it has the length of segments in its last bits.
+    /// Whether the end has sent SYN with the number before this one, or with one that a cookie
+    /// cannot be told from: it has the length of segments in its last bits.
     pub(super) fn has_begun_before(&self, number: Seq) -> bool {
         let is_it = |syn: &Repr| number.distance(syn.sequence + 1) < COOKIE_LENGTHS;
         self.syn.iter().chain(&self.former).any(is_it)
@@ -140,8 +141,8 @@ impl End {
         Ok(())
     }
 
-    /// Whether a segment is older by its timestamp than another one that the end has taken: RFC 7323,
-    /// section 5.3. RST has none that counts.
+    /// Whether a segment is older by its timestamp than another one that the end has taken: RFC
+    /// 7323, section 5.3. RST has none that counts.
     pub(super) fn is_old(&self, header: &Repr) -> bool {
         let control = Flags::SYN | Flags::RST;
         let clock = header.options.timestamps.map(|timestamps| Seq(timestamps.value));

@@ -60,8 +60,8 @@ impl World<'_> {
         Err(Violation::new("failure", what))
     }
 
-    /// Nothing is given up in this state before its time: R2 of RFC 9293, section 3.8.3, or what the
-    /// program asked for.
+    /// Nothing is given up in this state before its time: R2 of RFC 9293, section 3.8.3, or what
+    /// the program asked for.
     pub(super) fn audit_given_up(
         &mut self,
         host: usize,
