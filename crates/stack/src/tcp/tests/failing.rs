@@ -171,8 +171,8 @@ fn a_lost_answer_is_not_the_end() {
     assert_eq!(hand.info().reason, Some(Reason::TimedOut));
 }
 
-/// RFC 9293, section 3.8.4: a segment outside of the window, as a probe of the peer's own is one, comes from a peer that is
-/// there: the probes count anew.
+/// RFC 9293, section 3.8.4: a segment outside of the window, as a probe of the peer's own is one,
+/// comes from a peer that is there: the probes count anew.
 #[test]
 fn who_probes_as_well_is_there() {
     let keepalive =
@@ -317,7 +317,8 @@ fn codepoint_and_hop_limit_can_be_set() {
     assert_eq!(next(&mut hand), (46, 64));
 }
 
-/// RFC 2923, section 2.1: one segment that no way need take may be far from full, on a link with a large MTU.
+/// RFC 2923, section 2.1: one segment that no way need take may be far from full, on a link with a
+/// large MTU.
 #[test]
 fn a_black_hole_is_found_by_a_segment_that_is_not_full() {
     let mut hand = Hand::new(plain());
