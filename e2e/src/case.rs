@@ -212,7 +212,7 @@ fn during(order: Order, who: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{order:?}, {who}: {error}"))
 }
 
-fn patient(mut connection: Connection) -> Connection {
+fn patient(connection: Connection) -> Connection {
     connection.set_timeout(Some(bulk::PATIENCE));
     connection
 }

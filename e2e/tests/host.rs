@@ -299,9 +299,18 @@ fn a_user_has_the_interface_that_root_made() {
     ip(&world.host, &format!("tuntap add dev ptl0 mode tap user {NOBODY}"));
     ip(&world.host, "link set ptl0 up");
     ip(&world.host, "address add 192.168.200.1/24 dev ptl0");
-    let mut command = Command::new(world.portolan_for_all());
+    // The node of the machine may be root's alone; this is how udev makes it.
+    let node = world.file("tun");
+    let mut make = Command::new(program("mknod", "coreutils"));
+    make.arg("--mode=666").arg(&node).args(["c", "10", "200"]);
+    world.host.succeed(make);
+    let mut command = Command::new(program("unshare", "util-linux"));
+    let as_nobody = format!(
+        "mount --bind \"$0\" /dev/net/tun && cd / && \
+         exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups \"$@\""
+    );
+    command.args(["--mount", "sh", "-c", &as_nobody]).arg(node).arg(world.portolan_for_all());
     command.args(["host", "--nic", "tap:ptl0", "--address", "192.168.200.10/24", "--json"]);
-    command.uid(NOBODY).gid(NOBODY).current_dir("/");
     let mut running = Running::start(&world.host, command);
     running.wait_for("the host to answer", |running| {
         running.stdout().contains("\"ready\"").then_some(())
@@ -397,7 +406,13 @@ const BAD_EXTRAS: &[(&[&str], &str)] = &[
     (&["--serve", "echo:7", "--serve", "rr:7"], "port 7 is given to two services"),
     (&["--serve", "echo:192.0.2.77:7"], "192.0.2.77 is no address of this host"),
     (&["--gateway", "198.51.100.1"], "on no network of this host"),
+    (&["--gateway", "192.0.2.1"], "is an address of this host itself"),
+    (&["--gateway", "192.0.2.8", "--gateway", "192.0.2.9"], "two gateways lead to 0.0.0.0/0"),
+    (&["--peer-address", "192.0.2.1/24"], "is an address of the host itself"),
+    (&["--peer-address", "fd00::1/64"], "on no network of --address"),
     (&["--mtu", "100"], "--mtu"),
+    (&["--mtu", "9000"], "which is 1500"),
+    (&["--mac", "00:00:00:00:00:00"], "is no hardware address"),
     (&["--mac", "01:00:00:00:00:01"], "of a group"),
     (&["--mac", "1"], "write six bytes"),
     (&["--fault", "loss=2"], "is not a share"),

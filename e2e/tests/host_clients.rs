@@ -57,7 +57,7 @@ fn a_server_of_the_kernel_echoes() {
     let capture = link.world.file("client.pcapng");
     let endpoint = Endpoint::start(&link.config(), vec![link.open("", &capture)]);
     let endpoint = endpoint.expect("the host begins");
-    let mut connection = endpoint.connect(at).expect("to connect");
+    let connection = endpoint.connect(at).expect("to connect");
     connection.set_timeout(Some(bulk::PATIENCE));
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -70,7 +70,7 @@ fn check(router: Router, mtu: u16, server: &str) -> (Seen, Counted) {
         config.routes.push(stack::Route { network, gateway });
     }
     let endpoint = Endpoint::start(&config, vec![link.open("", &capture)]).expect("to begin");
-    let mut client = endpoint.connect(server).expect("to connect");
+    let client = endpoint.connect(server).expect("to connect");
     client.set_timeout(Some(bulk::PATIENCE));
     let accepted = bulk::patient(listener.accept().expect("a client").0).expect("a time");
     let moved = std::thread::scope(|scope| {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use portolan_stack::{Checksum, Config, Instant, Offloads, Stack};
+use portolan_stack::{Checksum, Config, DuplicateDetection, Instant, Offloads, Stack};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const BLOCKS_MAX: usize = 64;
@@ -18,12 +18,13 @@ fn stack(kind: u8, now: Instant) -> Stack {
         addresses.push("2001:db8::1/64".parse().expect("an address"));
     }
     let mut config = Config::new(MAC, addresses, [kind; 32]);
-    config.detect_duplicates = has(1);
-    config.discover_routers = has(2);
-    config.offloads = Offloads {
-        checksum: has(3),
-        segment_bytes_max: if has(4) { 65_000 } else { 0 },
+    config.duplicates = match has(1) {
+        true => DuplicateDetection::Full,
+        false => DuplicateDetection::Optimistic,
     };
+    config.discover_routers = has(2);
+    config.offloads =
+        Offloads { checksum: has(3), segment_bytes_max: if has(4) { 65_000 } else { 0 } };
     config.mtu = if has(5) { 9_000 } else { 1_280 };
     config.tcp.sack = !has(6);
     config.tcp.timestamps = !has(7);

@@ -98,6 +98,5 @@ pub fn print_json(record: &impl serde::Serialize) -> anyhow::Result<()> {
 pub fn print_text(text: &str) -> anyhow::Result<()> {
     use io::Write;
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush())?;
-    Ok(())
+    writeln!(out, "{text}").and_then(|()| out.flush()).context("cannot write to standard output")
 }

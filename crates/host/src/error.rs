@@ -51,6 +51,14 @@ pub enum Error {
     /// An address that the host does not have.
     #[error("{0} is no address of this host: take one of those that it was given")]
     NotOwn(IpAddr),
+    /// Another host has an address of this one, which does not use it any more.
+    #[error("{address} is already used by {}: choose another address", mac(hardware))]
+    AddressTaken {
+        /// The address.
+        address: IpAddr,
+        /// The other host's Ethernet address.
+        hardware: [u8; 6],
+    },
     /// The host has ended.
     #[error("the host has ended: start another one")]
     Ended,
@@ -71,6 +79,10 @@ impl Error {
     pub(crate) fn system(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::System { what, source }
     }
+}
+
+fn mac([a, b, c, d, e, f]: &[u8; 6]) -> String {
+    format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
 }
 
 fn place(address: Option<IpAddr>, port: u16) -> String {

@@ -8,7 +8,9 @@ use std::{
 };
 
 use portolan_nic::{Nic, Offloads};
-use portolan_stack::{self as stack, Cidr, Limits, Route, Stack, random::Key, tcp};
+use portolan_stack::{
+    self as stack, Cidr, DuplicateDetection, Limits, Route, Stack, random::Key, tcp,
+};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::{
@@ -30,8 +32,9 @@ pub struct Config {
     pub mac: Option<[u8; 6]>,
     /// The largest IP packet in bytes; by default the device's. A larger one is cut down to that.
     pub mtu: Option<u16>,
-    /// Whether addresses are used only when no other host has answered for them.
-    pub detect_duplicates: bool,
+    /// Whether it is asked if other hosts have the addresses. Where one has, the host ends with
+    /// [`Error::AddressTaken`].
+    pub duplicates: DuplicateDetection,
     /// Whether routers of IPv6 are asked for, and believed.
     pub discover_routers: bool,
     /// TCP. Limits hold for each queue; the ports are divided among the queues.
@@ -54,7 +57,7 @@ impl Config {
             routes: Vec::new(),
             mac: None,
             mtu: None,
-            detect_duplicates: false,
+            duplicates: DuplicateDetection::Optimistic,
             discover_routers: false,
             tcp: tcp::Config::default(),
             limits: Limits::default(),
@@ -109,7 +112,8 @@ impl Host {
         let mut ready = Vec::with_capacity(queues.len());
         for (nth, (nic, program)) in queues.into_iter().enumerate() {
             let ports = shared.steering.ports_of(nth);
-            let share = Share { ports, is_only: shared.steering.queues() == 1 };
+            let is_only = shared.steering.queues() == 1;
+            let share = Share { ports, is_only, is_first: nth == 0 };
             let stack = make_stack(config, mac, mtu, &nic.offloads(), share)?;
             let mut queue = Queue::new(nth, nic, stack, program, Arc::clone(&shared));
             (queue.busy_poll, queue.grace) = (config.busy_poll, config.grace);
@@ -215,6 +219,8 @@ struct Share {
     ports: RangeInclusive<u16>,
     /// Whether there is no other.
     is_only: bool,
+    /// Whether it is the first one.
+    is_first: bool,
 }
 
 fn make_stack(
@@ -233,9 +239,10 @@ fn make_stack(
         mtu,
         routes: config.routes.clone(),
         offloads: frame::offloads(offloads),
-        detect_duplicates: config.detect_duplicates,
+        duplicates: config.duplicates,
         discover_routers: config.discover_routers,
         shares_flows: !share.is_only,
+        speaks: share.is_first,
         tcp: tcp::Config { ports: share.ports, ..config.tcp.clone() },
         limits: config.limits,
         ..stack::Config::new(mac, addresses, secret_bytes)

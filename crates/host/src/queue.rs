@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use portolan_nic::{self as nic, BATCH_MAX, Nic};
-use portolan_stack::{Instant, Stack};
+use portolan_stack::{Conflict, Event, Instant, Stack};
 
 use crate::{
     Error,
@@ -127,7 +127,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
             self.stack.handle_timeout(now);
             turn.has_worked = true;
         }
-        self.tell(now, &mut turn);
+        self.tell(now, &mut turn)?;
         let (program, mut context) = self.program_and_context(now);
         match program.turn(&mut context) {
             Next::Wait => {}
@@ -135,7 +135,7 @@ impl<N: Nic, P: Program> Queue<N, P> {
             Next::Again => turn.is_busy = true,
         }
         // What the program did may have consequences that it does not know yet.
-        if self.tell(now, &mut turn) {
+        if self.tell(now, &mut turn)? {
             turn.is_busy = true;
         }
         self.transmit(now, &mut turn)?;
@@ -196,15 +196,21 @@ impl<N: Nic, P: Program> Queue<N, P> {
     }
 
     /// Tells the program what happened; whether anything did.
-    fn tell(&mut self, now: Instant, turn: &mut Turn) -> bool {
+    ///
+    /// # Errors
+    /// An address of the host is another's.
+    fn tell(&mut self, now: Instant, turn: &mut Turn) -> Result<bool, Error> {
         for told in 0..EVENTS_MAX {
-            let Some(event) = self.stack.poll_event() else { return told > 0 };
+            let Some(event) = self.stack.poll_event() else { return Ok(told > 0) };
             turn.has_worked = true;
+            if let Event::AddressConflict(Conflict { address, hardware, is_lost: true }) = event {
+                return Err(Error::AddressTaken { address, hardware });
+            }
             let (program, mut context) = self.program_and_context(now);
             program.event(&mut context, event);
         }
         turn.is_busy = true;
-        true
+        Ok(true)
     }
 
     fn transmit(&mut self, now: Instant, turn: &mut Turn) -> Result<(), Error> {

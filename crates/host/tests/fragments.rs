@@ -112,6 +112,7 @@ fn cut(frame: &[u8], identification: u32) -> Vec<Vec<u8>> {
     vec![part(middle, &segment[middle..], 0), part(0, &segment[..middle], 1)]
 }
 
+/// RFC 791, section 3.2.
 #[test]
 fn segments_in_parts_find_the_connection_whatever_its_queue() {
     for (server, client) in NETWORKS {
@@ -180,6 +181,7 @@ fn telling(server: &str, device: mem::Mem) -> (Host, Receiver<(usize, SocketAddr
     (Host::start(&config(server), queues).unwrap(), told)
 }
 
+/// RFC 791, section 3.2.
 #[test]
 fn long_datagrams_come_to_the_queue_of_the_short_ones() {
     for (server, client) in NETWORKS {
@@ -203,5 +205,11 @@ fn long_datagrams_come_to_the_queue_of_the_short_ones() {
         host.stop().unwrap();
         let dropped = |queue: &portolan_host::Readings| queue.stack.dropped(Dropped::UdpPort);
         assert_eq!(host.readings().iter().map(dropped).sum::<u64>(), 0);
+        // One queue speaks for the host on the link.
+        if server.contains("::") {
+            let told = |queue: &portolan_host::Readings| queue.stack.noted(Noted::MldReport) > 0;
+            let told: Vec<_> = host.readings().iter().map(told).collect();
+            assert_eq!(told, [true, false, false, false]);
+        }
     }
 }

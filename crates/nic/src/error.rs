@@ -18,7 +18,10 @@ pub enum Error {
         source: io::Error,
     },
     /// The kernel offers no TUN/TAP to this process.
-    #[error("cannot open TAP {interface}: /dev/net/tun: {source}; {}", tun_advice(source))]
+    #[error(
+        "cannot open TAP {interface}: /dev/net/tun: {source}; {}",
+        tun_advice(source, interface)
+    )]
     NoTun {
         /// The interface that was asked for.
         interface: String,
@@ -152,9 +155,9 @@ fn advice(kind: Kind, source: &io::Error, interface: &str) -> String {
             "a name has 1 to 15 bytes, without slashes, colons and spaces".to_owned()
         }
         (Kind::Tap, Some(EINVAL)) => format!(
-            "an interface that exists has to be a TAP, for several queues one with multi_queue: `ip -details link show {interface}` tells; make it anew \
-             with `ip tuntap del dev {interface} mode tap`, `ip tuntap add dev {interface} mode \
-             tap multi_queue`"
+            "an interface that exists has to be a TAP, for several queues one with multi_queue: \
+             `ip -details link show {interface}` tells; make it anew with `ip tuntap del dev \
+             {interface} mode tap`, `ip tuntap add dev {interface} mode tap multi_queue`"
         ),
         (Kind::Tap, Some(E2BIG)) => "the kernel has no so many queues: ask for fewer".to_owned(),
         (Kind::Packet, Some(EPERM)) => "it needs CAP_NET_RAW: run with sudo, or give it to the \
@@ -168,16 +171,16 @@ fn advice(kind: Kind, source: &io::Error, interface: &str) -> String {
 }
 
 /// What to do about a /dev/net/tun that cannot be opened.
-fn tun_advice(source: &io::Error) -> &'static str {
+fn tun_advice(source: &io::Error, interface: &str) -> String {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => {
-            "run with sudo, or let root open it to all with `chmod 0666 /dev/net/tun`, as most \
-             systems do: an interface still needs CAP_NET_ADMIN, or to be made for the user"
-        }
-        _ => {
-            "load the module with `modprobe tun`, and in a container let it have the device \
-             (--device /dev/net/tun)"
-        }
+        io::ErrorKind::PermissionDenied => format!(
+            "it needs CAP_NET_ADMIN and access to the file: run with sudo, or let root make the \
+             interface for you with `ip tuntap add dev {interface} mode tap user $USER \
+             multi_queue` and open the file with `chmod 0666 /dev/net/tun`, as most systems do"
+        ),
+        _ => "load the module with `modprobe tun`, and in a container let it have the device \
+              (--device /dev/net/tun)"
+            .to_owned(),
     }
 }
 

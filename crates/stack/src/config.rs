@@ -33,15 +33,17 @@ pub struct Config {
     pub secret: [u8; 32],
     /// What the device does.
     pub offloads: Offloads,
-    /// Whether the addresses are used only when no other host has answered for them, which takes
-    /// about 5 seconds over IPv4 and 1 over IPv6: RFC 5227, RFC 4862.
-    pub detect_duplicates: bool,
+    /// Whether it is asked if other hosts have the addresses.
+    pub duplicates: DuplicateDetection,
     /// Whether routers of IPv6 are asked for, and believed: RFC 4861, section 6.3.
     pub discover_routers: bool,
     /// Whether this is one of several stacks of a host: then a datagram that was put together from
     /// fragments waits for [`Stack::take_joined`](crate::Stack::take_joined), as its flow may be
     /// another stack's.
     pub shares_flows: bool,
+    /// Whether it speaks for the host on the link: asks whether others have its addresses,
+    /// announces them, and reports the groups that it is in. Of several stacks of a host one does.
+    pub speaks: bool,
     /// TCP.
     pub tcp: tcp::Config,
     /// What is kept at most.
@@ -58,13 +60,28 @@ impl fmt::Debug for Config {
             .field("addresses", &self.addresses)
             .field("routes", &self.routes)
             .field("offloads", &self.offloads)
-            .field("detect_duplicates", &self.detect_duplicates)
+            .field("duplicates", &self.duplicates)
             .field("discover_routers", &self.discover_routers)
             .field("shares_flows", &self.shares_flows)
+            .field("speaks", &self.speaks)
             .field("tcp", &self.tcp)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether it is asked if other hosts have an address: RFC 5227, RFC 4862.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DuplicateDetection {
+    /// It is not; addresses are announced at once.
+    #[default]
+    Off,
+    /// It is asked once, and the address is used meanwhile; it is announced a second later, and
+    /// given up if another host has answered: RFC 4429.
+    Optimistic,
+    /// Addresses are used only when no other host has answered for them, which takes about 5
+    /// seconds over IPv4 and 1 over IPv6.
+    Full,
 }
 
 /// What is kept at most. What does not fit is dropped, and counted.
@@ -177,9 +194,10 @@ impl Config {
             routes: Vec::new(),
             secret,
             offloads: Offloads::default(),
-            detect_duplicates: false,
+            duplicates: DuplicateDetection::default(),
             discover_routers: false,
             shares_flows: false,
+            speaks: true,
             tcp: tcp::Config::default(),
             limits: Limits::default(),
         }

@@ -27,6 +27,8 @@ kinds! {
         Arp => "arp",
         /// A message of neighbour discovery was read.
         Ndp => "ndp",
+        /// A message of multicast listener discovery was read.
+        Mld => "mld",
         /// An echo request was answered.
         Echo => "echo",
         /// An ICMP error was handed to the one who caused it.
@@ -114,6 +116,11 @@ kinds! {
         NdpConflict => "ndp_conflict",
         /// The message of neighbour discovery is about others, or for routers.
         NdpNotForUs => "ndp_not_for_us",
+        /// The message of multicast listener discovery is malformed, or in a packet that may not
+        /// carry it.
+        MldMalformed => "mld_malformed",
+        /// The message of multicast listener discovery is for routers.
+        MldNotForUs => "mld_not_for_us",
         /// The UDP header is malformed.
         UdpMalformed => "udp_malformed",
         /// The checksum of the datagram is wrong, or lacks over IPv6.
@@ -170,6 +177,10 @@ kinds! {
         PathMtu => "path_mtu",
         /// Addresses that are not used, as another host has them.
         AddressDuplicate => "address_duplicate",
+        /// How often another host was seen to use an address that this one uses.
+        AddressConflict => "address_conflict",
+        /// Reports of multicast listener discovery sent.
+        MldReport => "mld_report",
     }
 }
 

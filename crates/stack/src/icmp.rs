@@ -4,3 +4,4 @@ pub(crate) mod echo;
 pub(crate) mod error;
 pub(crate) mod input;
 pub(crate) mod limit;
+pub(crate) mod mld;

@@ -14,11 +14,11 @@
 //!
 //! Read in this order: `time.rs`, `random.rs`, `timer.rs`, `keyed.rs`, `frame.rs`, `config.rs`,
 //! `counters.rs`, `event.rs`, `ip/address.rs`, `ip/route.rs`, `ip/carrier.rs`, `ip/ipv4.rs`,
-//! `ip/ipv6.rs`, `ip/reassembly.rs`, `ip/joined.rs`, `ip/fragment.rs`, `ip/path_mtu.rs`, `ip/output.rs`,
-//! `outbox.rs`, `neighbor/cache.rs`, `neighbor/waiting.rs`, `neighbor/arp.rs`, `neighbor/ndp.rs`,
-//! `icmp/echo.rs`, `icmp/limit.rs`, `icmp/error.rs`, `icmp/input.rs`, `udp.rs`, `stack.rs`,
-//! `stack/link.rs`, `stack/internet.rs`, `stack/errors.rs`, `stack/solicit.rs`,
-//! `stack/transmit.rs`, `stack/programs.rs`, `buffer.rs`, `tcp.rs`.
+//! `ip/ipv6.rs`, `ip/reassembly.rs`, `ip/joined.rs`, `ip/fragment.rs`, `ip/path_mtu.rs`,
+//! `ip/output.rs`, `outbox.rs`, `neighbor/cache.rs`, `neighbor/waiting.rs`, `neighbor/arp.rs`,
+//! `neighbor/ndp.rs`, `icmp/echo.rs`, `icmp/limit.rs`, `icmp/error.rs`, `icmp/input.rs`,
+//! `icmp/mld.rs`, `udp.rs`, `stack.rs`, `stack/link.rs`, `stack/internet.rs`, `stack/errors.rs`,
+//! `stack/solicit.rs`, `stack/transmit.rs`, `stack/programs.rs`, `buffer.rs`, `tcp.rs`.
 
 #![forbid(unsafe_code)]
 #![no_std]
@@ -44,9 +44,9 @@ mod time;
 pub mod timer;
 mod udp;
 
-pub use config::{Config, ConfigError, Limits};
+pub use config::{Config, ConfigError, DuplicateDetection, Limits};
 pub use counters::{Counters, Delivered, Dropped, Noted, Unsent};
-pub use event::Event;
+pub use event::{Conflict, Event};
 pub use frame::{Departure, Offloads, PartialChecksum, Segmentation};
 pub use ip::{
     address::{Cidr, CidrError},

@@ -5,10 +5,10 @@ use core::{net::IpAddr, time::Duration};
 use portolan_wire::ethernet;
 
 use crate::{
-    Config, ConfigError, Counters, Event, Instant,
+    Config, ConfigError, Conflict, Counters, Event, Instant,
     counters::Noted,
     frame::Offloads,
-    icmp::{error::Problem, limit::Limiter},
+    icmp::{error::Problem, limit::Limiter, mld::Listener},
     ip::{
         address::{self, Addresses},
         carrier::Carrier,
@@ -67,12 +67,15 @@ pub struct Stack {
     joined: Option<Joined>,
     shares_flows: bool,
     limiter: Limiter,
+    groups: Listener,
     udp: Udp,
     tcp: Tcp,
     /// How often routers are still asked for, and when next; none when they are not.
     router_solicitations: Option<(u8, Instant)>,
     /// A conflict that the program was not told yet.
-    conflict: Option<IpAddr>,
+    conflict: Option<Conflict>,
+    /// Whether it is this stack that announces the host's addresses.
+    speaks: bool,
     discovers_routers: bool,
     /// Whether the last frame was none of TCP.
     message_left: bool,
@@ -91,7 +94,9 @@ impl Stack {
         let keys = Keys::new(config.secret);
         let key = |purpose| Keyed::new(&mut Random::new(&keys, purpose));
         let limits = config.limits;
-        let addresses = Addresses::new(&config.addresses, config.detect_duplicates, now);
+        let addresses = Addresses::new(&config.addresses, config.duplicates, now);
+        let groups = addresses.groups().filter(|_| config.speaks);
+        let groups = Listener::new(groups, Random::new(&keys, MLD), now);
         let routes = Routes::new(config.routes);
         let has_v6 = config.addresses.iter().any(|cidr| cidr.address().is_ipv6());
         let mut tcp = config.tcp;
@@ -113,6 +118,7 @@ impl Stack {
             joined: None,
             shares_flows: config.shares_flows,
             limiter: Limiter::new(key(ICMP), Random::new(&keys, ICMP_JITTER)),
+            groups,
             udp: Udp::new(
                 limits.udp_bindings,
                 limits.udp_queue_bytes,
@@ -122,6 +128,7 @@ impl Stack {
             tcp: Tcp::new(tcp, &keys, now),
             router_solicitations: asks.then_some((ROUTER_SOLICITATIONS, now)),
             conflict: None,
+            speaks: config.speaks,
             discovers_routers: config.discover_routers,
             message_left: false,
             is_interrupted: false,
@@ -131,10 +138,16 @@ impl Stack {
     /// Does what is due. Calling it earlier or more often than [`poll_timeout`](Self::poll_timeout)
     /// says is no error.
     pub fn handle_timeout(&mut self, now: Instant) {
+        // RFC 4862, section 5.4.2: before it is asked whether another host has the address.
+        self.report_groups(now);
         while let Some(action) = self.addresses.pop(now) {
             match action {
+                _ if !self.speaks => {}
                 address::Action::Probe(address) => self.send_probe(address),
-                address::Action::Announce(address) => self.send_announcement(address),
+                address::Action::Announce(address) => {
+                    self.send_announcement(address);
+                    self.groups.address_is_usable(now);
+                }
             }
         }
         if let Some((left, at)) = self.router_solicitations
@@ -173,6 +186,7 @@ impl Stack {
         let deadlines = [
             self.addresses.deadline(),
             self.router_solicitations.map(|(_, at)| at),
+            self.groups.deadline(),
             self.neighbors.deadline(),
             self.reassembly.deadline(),
             self.tcp.poll_timeout(),
@@ -230,3 +244,4 @@ const ICMP: u64 = 0x103;
 const ICMP_JITTER: u64 = 0x104;
 const UDP: u64 = 0x105;
 const UDP_PORTS: u64 = 0x106;
+const MLD: u64 = 0x107;

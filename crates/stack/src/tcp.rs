@@ -307,7 +307,7 @@ impl Tcp {
         let (mut context, connections) = self.context(now);
         let Some(connection) = connections.get_mut(index) else { return };
         connection.handle_segment(segment, &mut context, &mut |data| deliver(id, data));
-        if connection.receiver.holds_early_data() && !connection.owner.is_holder {
+        if connection.receiver.holds_early_data() && !connection.receiver.is_holder {
             self.remember_holder(id);
         }
     }

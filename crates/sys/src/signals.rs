@@ -19,22 +19,32 @@ pub fn take() -> io::Result<Signals> {
     block(ENDING.into_iter().filter(|&signal| !is_ignored(signal))).map(|set| Signals { set })
 }
 
-/// SIGCONT, that [`take_continued`] has taken over.
-pub struct Continued {
+/// A signal that is noticed, and does nothing else.
+pub struct Noticed {
     set: libc::sigset_t,
 }
 
-/// Notices from now on that the process goes on after it was stopped, for those who draw on a
-/// terminal that was somebody else's meanwhile. For the calling thread and those that it starts.
+/// Notices from now on that the process goes on after it was stopped (SIGCONT), for those who draw
+/// on a terminal that was somebody else's meanwhile. For the calling thread and those that it
+/// starts.
 ///
 /// # Errors
 /// The system call's error; not expected.
-pub fn take_continued() -> io::Result<Continued> {
-    block([libc::SIGCONT].into_iter()).map(|set| Continued { set })
+pub fn take_continued() -> io::Result<Noticed> {
+    block([libc::SIGCONT].into_iter()).map(|set| Noticed { set })
 }
 
-impl Continued {
-    /// Whether it did since it was asked for the last time. Does not wait.
+/// Notices from now on that somebody asks for a report (SIGUSR1, which would end the process). For
+/// the calling thread and those that it starts.
+///
+/// # Errors
+/// The system call's error; not expected.
+pub fn take_asked() -> io::Result<Noticed> {
+    block([libc::SIGUSR1].into_iter()).map(|set| Noticed { set })
+}
+
+impl Noticed {
+    /// Whether it came since it was asked for the last time. Does not wait.
     #[must_use]
     pub fn happened(&self) -> bool {
         let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -43,7 +53,7 @@ impl Continued {
         let signal = unsafe {
             libc::sigtimedwait(&raw const self.set, std::ptr::null_mut(), &raw const now)
         };
-        signal == libc::SIGCONT
+        signal > 0
     }
 }
 

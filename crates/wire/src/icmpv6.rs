@@ -34,6 +34,14 @@ impl Kind {
     pub const ECHO_REQUEST: Self = Self(128);
     /// Answer to an echo request.
     pub const ECHO_REPLY: Self = Self(129);
+    /// Asks who listens to groups: RFC 2710, section 3, as for the two that follow.
+    pub const MULTICAST_LISTENER_QUERY: Self = Self(130);
+    /// Tells a group that is listened to, in version 1.
+    pub const MULTICAST_LISTENER_REPORT: Self = Self(131);
+    /// Tells a group that is not listened to any more, in version 1.
+    pub const MULTICAST_LISTENER_DONE: Self = Self(132);
+    /// Tells what is listened to: RFC 3810, section 5.2.
+    pub const MULTICAST_LISTENER_REPORT_V2: Self = Self(143);
     /// Asks routers to advertise themselves: RFC 4861, section 4.1, as for the four that follow.
     pub const ROUTER_SOLICITATION: Self = Self(133);
     /// Tells about a router.

@@ -9,8 +9,8 @@
 //!
 //! Read in this order: `malformed.rs`, `checksum.rs`, `seq.rs`, `vlan.rs`, `ethernet.rs`, `arp.rs`,
 //! `protocol.rs`, `padding.rs`, `ipv4.rs`, `ipv4/options.rs`, `ipv6.rs`, `ipv6/extension.rs`,
-//! `ipv6/extension/options.rs`, `icmpv4.rs`, `icmpv6.rs`, `ndp.rs`, `ndp/options.rs`, `udp.rs`,
-//! `tcp.rs`, `tcp/options.rs`.
+//! `ipv6/extension/options.rs`, `icmpv4.rs`, `icmpv6.rs`, `ndp.rs`, `ndp/options.rs`, `mld.rs`,
+//! `udp.rs`, `tcp.rs`, `tcp/options.rs`.
 
 #![forbid(unsafe_code)]
 #![no_std]
@@ -28,6 +28,7 @@ pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
 mod malformed;
+pub mod mld;
 pub mod ndp;
 mod padding;
 pub mod protocol;

@@ -373,13 +373,13 @@ fn datagrams(random: &mut Random, scenario: &Scenario) -> Vec<Datagrams> {
         bytes: random.pick(&[0, 1, 500, 1_472, 1_473, 5_000, 20_000]),
         is_bound: random.happens(800_000),
     };
-    let mut lines = Vec::new();
-    for from in [0, 1] {
+    let mut all = Vec::new();
+    for from in 0..2 {
         if random.happens(700_000) {
-            lines.push(one(random, from));
+            all.push(one(random, from));
         }
     }
-    lines
+    all
 }
 
 const PORT: u16 = 80;

@@ -32,6 +32,8 @@ Examples:
   sudo portolan host --nic tap:ptl0 --address 192.168.200.10/24 --serve echo:7 \\
       --fault loss=1%,seed=7 --pcap echo.pcapng
 
+SIGUSR1 has it say how each connection stands, those that take the most memory first.
+
 Exit codes: 0 done; 2 an error, such as a device that cannot be opened or went away.")]
 pub struct HostArgs {
     /// What carries the frames: tap:NAME, an interface to this host's kernel, which is made and
@@ -61,7 +63,8 @@ pub struct HostArgs {
     #[arg(long, value_name = "MAC", value_parser = mac)]
     pub mac: Option<[u8; 6]>,
 
-    /// The largest IP packet to send, in bytes [default: what the interface takes].
+    /// The largest IP packet to send, in bytes; no more than the interface takes, which is the
+    /// default.
     #[arg(long, value_name = "BYTES")]
     #[arg(value_parser = clap::value_parser!(u16).range(576..))]
     pub mtu: Option<u16>,
@@ -75,7 +78,8 @@ pub struct HostArgs {
     #[arg(long, value_enum, default_value = "cubic")]
     pub congestion: Congestion,
 
-    /// Use addresses only when no other host has answered for them, which takes 5 seconds.
+    /// Use addresses only when no other host has answered for them, which takes 5 seconds. Without
+    /// it they are used at once, and the host ends if another one answers within a second.
     #[arg(long)]
     pub detect_duplicates: bool,
 

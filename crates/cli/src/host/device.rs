@@ -1,6 +1,14 @@
 //! The device: opened with the capabilities that the program began with.
 
-use std::{io, os::fd::BorrowedFd, str::FromStr};
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use anyhow::{Context, bail};
 use portolan_host::{
@@ -54,6 +62,23 @@ pub struct Told {
     pub interface: String,
     /// It was made now, and goes with this program.
     pub is_made: bool,
+    /// A frame could not be written down.
+    has_capture_failed: Arc<AtomicBool>,
+}
+
+impl Told {
+    fn new(kind: &'static str, interface: String, is_made: bool) -> Self {
+        Self { kind, interface, is_made, has_capture_failed: Arc::default() }
+    }
+
+    /// # Errors
+    /// Where it is not whole, which was said when it happened.
+    pub fn check_capture(&self) -> anyhow::Result<()> {
+        match self.has_capture_failed.load(Ordering::Relaxed) {
+            true => bail!("the capture is not whole: write it where there is room (see above)"),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Device {
@@ -79,21 +104,33 @@ impl Device {
                     give_address(&interface, peer)?;
                 }
                 let is_made = first.origin() == Origin::Created;
-                (boxed(taps), Told { kind: "tap", interface, is_made })
+                (boxed(taps), Told::new("tap", interface, is_made))
             }
             Nic::Packet(name) => {
-                if !args.peer_address.is_empty() {
-                    bail!("--peer-address is for a TAP: the other end of {name} is elsewhere");
-                }
                 let sockets = Packet::open(name, count, &packet::Options::default())?;
-                let told = Told { kind: "packet", interface: name.clone(), is_made: false };
-                (boxed(sockets), told)
+                (boxed(sockets), Told::new("packet", name.clone(), false))
             }
         };
-        let wrap = |(nth, queue)| wrap(args, &told.interface, nth, queue);
+        check_mtu(args, &told.interface, &queues)?;
+        let wrap = |(nth, queue)| wrap(args, &told, nth, queue);
         let queues = (0..).zip(queues).map(wrap).collect::<anyhow::Result<_>>()?;
         Ok(Self { queues, told })
     }
+}
+
+fn check_mtu(args: &HostArgs, interface: &str, queues: &[Queue]) -> anyhow::Result<()> {
+    let most = queues.iter().map(|queue| queue.offloads().mtu).min();
+    let Some((mtu, most)) = args.mtu.zip(most).filter(|(mtu, most)| mtu > most) else {
+        return Ok(());
+    };
+    let make = match &args.nic {
+        Nic::Tap(_) => format!("make it with `ip tuntap add dev {interface} mode tap`, and "),
+        Nic::Packet(_) => String::new(),
+    };
+    bail!(
+        "--mtu {mtu} is more than {interface} takes, which is {most}: {make}let it take more with \
+         `ip link set {interface} mtu {mtu}`"
+    )
 }
 
 fn give_address(to: &str, peer: &Cidr) -> anyhow::Result<()> {
@@ -111,14 +148,15 @@ fn boxed<N: nic::Nic + Send + 'static>(queues: Vec<N>) -> Vec<Queue> {
 }
 
 /// The capture is next to the device: it shows what really went over it.
-fn wrap(args: &HostArgs, interface: &str, nth: u64, queue: Queue) -> anyhow::Result<Queue> {
+fn wrap(args: &HostArgs, told: &Told, nth: u64, queue: Queue) -> anyhow::Result<Queue> {
     let queue = match &args.pcap {
         None => queue,
         Some(path) => {
-            let capture = Pcap::create(queue, interface, path);
+            let capture = Pcap::create(queue, &told.interface, path);
             let capture =
                 capture.with_context(|| format!("cannot write frames to {}", path.display()))?;
-            Box::new(Captured(capture)) as Queue
+            let has_failed = Arc::clone(&told.has_capture_failed);
+            Box::new(Captured { capture, has_failed }) as Queue
         }
     };
     Ok(match args.fault {
@@ -132,19 +170,31 @@ fn wrap(args: &HostArgs, interface: &str, nth: u64, queue: Queue) -> anyhow::Res
 }
 
 /// A capture that says when it ends early.
-struct Captured(Pcap<Queue>);
+struct Captured {
+    capture: Pcap<Queue>,
+    has_failed: Arc<AtomicBool>,
+}
 
 impl Captured {
     fn tell(&mut self) {
-        if let Some(error) = self.0.take_error() {
+        if let Some(error) = self.capture.take_error() {
+            self.has_failed.store(true, Ordering::Relaxed);
             tell!("portolan: {error}");
         }
     }
 }
 
+impl Drop for Captured {
+    /// What is buffered may find no room, too.
+    fn drop(&mut self) {
+        self.capture.flush();
+        self.tell();
+    }
+}
+
 impl nic::Nic for Captured {
     fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Error> {
-        let received = self.0.receive(take);
+        let received = self.capture.receive(take);
         self.tell();
         received
     }
@@ -153,16 +203,16 @@ impl nic::Nic for Captured {
         &mut self,
         fill: &mut dyn FnMut(&mut [u8]) -> Option<Departure>,
     ) -> Result<usize, Error> {
-        let sent = self.0.transmit(fill);
+        let sent = self.capture.transmit(fill);
         self.tell();
         sent
     }
 
     fn offloads(&self) -> Offloads {
-        self.0.offloads()
+        self.capture.offloads()
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.0.descriptor()
+        self.capture.descriptor()
     }
 }

@@ -95,7 +95,10 @@ fn of_tcp(of: &Counters) -> impl Iterator<Item = (&'static str, &'static str, u6
         active_opened passive_opened open_failed aborted resets_sent resets_received blind_refused
         challenges_sent challenges_held_back out_of_window timestamp_old backlog_full cookies_sent
         cookies_accepted cookies_wrong accept_queue_full out_of_order duplicates no_buffer
-        early_discarded replies_dropped connections_full time_waits_full timeouts tail_probes recoveries spurious
-        window_probes keepalives errors_refused)
+        early_discarded replies_dropped connections_full time_waits_full timeouts tail_probes
+        recoveries spurious window_probes keepalives errors_refused)
     .into_iter()
 }
+
+#[cfg(test)]
+mod tests;

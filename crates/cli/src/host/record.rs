@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{HostArgs, device::Told, figures::Figures, text};
 
 /// The format's version: fields may be added, and are changed only with another number.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The host answers.
 pub fn ready(args: &HostArgs, device: &Told, host: &Host, serve: &[SocketAddr]) -> Value {

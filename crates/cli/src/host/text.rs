@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use portolan_host::{Host, stack::Cidr};
+use portolan_host::{
+    Host,
+    stack::{Cidr, buffer::BLOCK_BYTES},
+};
 use portolan_load::{ServerInterval, ServerSummary};
 
 use super::{HostArgs, device::Told, figures::Figures};
@@ -10,7 +13,7 @@ use crate::load::server_text::{per_second, size};
 
 /// What it did, and what its user does next.
 pub fn ready(args: &HostArgs, device: &Told, host: &Host) -> String {
-    let Told { kind, interface, is_made } = device;
+    let Told { kind, interface, is_made, .. } = device;
     let addresses = list(args.address.iter());
     let mut out = format!(
         "portolan: {addresses} on {kind}:{interface}, Ethernet address {}, MTU {}",
@@ -33,6 +36,8 @@ pub fn ready(args: &HostArgs, device: &Told, host: &Host) -> String {
     } else {
         add(&mut out, format_args!("\nready; next: {ping}"));
     }
+    let pid = std::process::id();
+    add(&mut out, format_args!("\nkill -USR1 {pid} shows its connections"));
     out
 }
 
@@ -83,6 +88,10 @@ pub fn interval(served: &ServerInterval, figures: &Figures) -> String {
             add(&mut out, format_args!("  {}/s {what}", rate(count)));
         }
     }
+    if figures.blocks > 0 {
+        let kib = (figures.blocks * BLOCK_BYTES) >> 10;
+        add(&mut out, format_args!("  {kib} KiB in buffers"));
+    }
     let cpu = figures.cpu_total().as_secs_f64() / seconds.max(f64::MIN_POSITIVE);
     add(&mut out, format_args!("  CPU {:.0} %", cpu * 100.0));
     for (name, count) in faults(figures) {
@@ -120,7 +129,9 @@ fn faults(figures: &Figures) -> impl Iterator<Item = (&'static str, u64)> {
     let tcp = of("tcp", tcp).chain(of("tcp", &["early_discarded"]));
     let queues = of("queues", &["handed_lost", "refused", "link_down"]);
     let lost = of("unsent", &["neighbor_silent", "outbox_full"]);
-    tcp.chain(queues).chain(lost).filter(|(_, count)| *count > 0)
+    let dropped = figures.group("dropped").map(|(_, count)| count).sum();
+    let all = tcp.chain(queues).chain(lost).chain([("dropped", dropped)]);
+    all.filter(|(_, count)| *count > 0)
 }
 
 /// Six bytes, as they are written.

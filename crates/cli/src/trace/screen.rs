@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::Context;
 use portolan_flow::Totals;
-use portolan_sys::{kernel, signals::Continued};
+use portolan_sys::{kernel, signals::Noticed};
 use ratatui::{
     DefaultTerminal,
     crossterm::{
@@ -47,7 +47,7 @@ pub fn run(
     watch: &mut dyn Watch,
     pace: Pace,
     asked: &Receiver<()>,
-    continued: &Continued,
+    continued: &Noticed,
 ) -> anyhow::Result<()> {
     let mut terminal = ratatui::try_init().context("cannot take over the terminal")?;
     let screen = Screen::new(config, watch.describe());
@@ -204,7 +204,7 @@ impl Live<'_, '_> {
         &mut self,
         terminal: &mut DefaultTerminal,
         asked: &Receiver<()>,
-        continued: &Continued,
+        continued: &Noticed,
     ) -> anyhow::Result<()> {
         loop {
             let draw = |frame: &mut ratatui::Frame<'_>| self.screen.draw(frame);
@@ -284,7 +284,7 @@ fn retake(terminal: &mut DefaultTerminal) -> anyhow::Result<()> {
 }
 
 /// Stops, as Ctrl-Z does to others, until somebody lets it go on.
-fn suspend(terminal: &mut DefaultTerminal, continued: &Continued) -> anyhow::Result<()> {
+fn suspend(terminal: &mut DefaultTerminal, continued: &Noticed) -> anyhow::Result<()> {
     ratatui::restore();
     // It takes effect before the call returns, and nothing can be in its way.
     kill_process(getpid(), Signal::STOP).context("cannot stop")?;

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use portolan_host::{Config, Host, Readings, nic::Nic};
+use portolan_host::{Config, Host, nic::Nic};
 
 use super::{
     ServerOptions,
@@ -87,12 +87,6 @@ impl HostedServer {
     pub fn settle(&mut self) -> Result<(), Error> {
         self.account.end();
         Ok(self.host.stop()?)
-    }
-
-    /// What each queue of the host has counted.
-    #[must_use]
-    pub fn readings(&self) -> Vec<Readings> {
-        self.host.readings()
     }
 
     /// What happened, once it has ended.

@@ -11,7 +11,7 @@ use core::{
 use portolan_wire::{ethernet, ndp::solicited_node};
 use thiserror::Error;
 
-use crate::Instant;
+use crate::{DuplicateDetection, Instant};
 
 /// An address and how many of its first bits all hosts of its network have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,6 +115,8 @@ pub enum Action {
 enum Phase {
     /// It is asked so often more whether another host has it, and the address is not used.
     Probing(u8),
+    /// The same, but the address is used: RFC 4429.
+    Optimistic(u8),
     /// It is used, and told so often more.
     Announcing(u8),
     /// It is used.
@@ -134,8 +136,13 @@ struct Own {
 }
 
 impl Own {
+    /// Whether there is something to be done for it.
+    const fn is_busy(&self) -> bool {
+        matches!(self.phase, Phase::Probing(_) | Phase::Optimistic(_) | Phase::Announcing(_))
+    }
+
     const fn is_usable(&self) -> bool {
-        matches!(self.phase, Phase::Announcing(_) | Phase::Settled)
+        matches!(self.phase, Phase::Optimistic(_) | Phase::Announcing(_) | Phase::Settled)
     }
 }
 
@@ -146,13 +153,14 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// These addresses, usable at once unless duplicates are looked for.
-    pub fn new(cidrs: &[Cidr], detects_duplicates: bool, now: Instant) -> Self {
+    /// These addresses, usable at once unless it is waited for what others say.
+    pub fn new(cidrs: &[Cidr], duplicates: DuplicateDetection, now: Instant) -> Self {
         let own = |cidr: &Cidr| {
-            let phase = match (detects_duplicates, cidr.address) {
-                (false, _) => Phase::Announcing(ANNOUNCEMENTS),
-                (true, IpAddr::V4(_)) => Phase::Probing(PROBES_V4),
-                (true, IpAddr::V6(_)) => Phase::Probing(PROBES_V6),
+            let phase = match (duplicates, cidr.address) {
+                (DuplicateDetection::Off, _) => Phase::Announcing(ANNOUNCEMENTS),
+                (DuplicateDetection::Optimistic, _) => Phase::Optimistic(PROBES_OPTIMISTIC),
+                (DuplicateDetection::Full, IpAddr::V4(_)) => Phase::Probing(PROBES_V4),
+                (DuplicateDetection::Full, IpAddr::V6(_)) => Phase::Probing(PROBES_V6),
             };
             Own { cidr: *cidr, phase, at: now, defended_until: now }
         };
@@ -168,6 +176,20 @@ impl Addresses {
     pub fn is_tentative(&self, address: IpAddr) -> bool {
         let is_probed = |own: &Own| matches!(own.phase, Phase::Probing(_));
         self.list.iter().any(|own| own.cidr.address == address && is_probed(own))
+    }
+
+    /// Whether the address is used although it is still asked whether another host has it.
+    pub fn is_optimistic(&self, address: IpAddr) -> bool {
+        let is_asked = |own: &Own| matches!(own.phase, Phase::Optimistic(_));
+        self.list.iter().any(|own| own.cidr.address == address && is_asked(own))
+    }
+
+    /// The groups of IPv6 that are reported: the solicited nodes of all addresses.
+    pub fn groups(&self) -> impl Iterator<Item = Ipv6Addr> {
+        self.list.iter().filter_map(|own| match own.cidr.address {
+            IpAddr::V6(address) => Some(solicited_node(address)),
+            IpAddr::V4(_) => None,
+        })
     }
 
     /// Whether all hosts of a network of ours listen to the address.
@@ -225,7 +247,9 @@ impl Addresses {
     /// Another host has the address: it was so while we asked, and we do not use it. Whether it was
     /// ours to lose.
     pub fn lose(&mut self, address: IpAddr) -> bool {
-        let mut probed = self.list.iter_mut().filter(|own| matches!(own.phase, Phase::Probing(_)));
+        let is_asked =
+            |own: &&mut Own| matches!(own.phase, Phase::Probing(_) | Phase::Optimistic(_));
+        let mut probed = self.list.iter_mut().filter(is_asked);
         let Some(own) = probed.find(|own| own.cidr.address == address) else { return false };
         own.phase = Phase::Duplicate;
         true
@@ -244,13 +268,10 @@ impl Addresses {
 
     /// The next thing to do that is due.
     pub fn pop(&mut self, now: Instant) -> Option<Action> {
-        let due = |own: &&mut Own| {
-            now >= own.at && matches!(own.phase, Phase::Probing(_) | Phase::Announcing(_))
-        };
-        let own = self.list.iter_mut().find(due)?;
+        let own = self.list.iter_mut().find(|own| now >= own.at && own.is_busy())?;
         let address = own.cidr.address;
         match own.phase {
-            Phase::Probing(0) => {
+            Phase::Probing(0) | Phase::Optimistic(0) => {
                 own.phase = Phase::Announcing(ANNOUNCEMENTS);
                 self.pop(now)
             }
@@ -258,6 +279,11 @@ impl Addresses {
                 own.phase = Phase::Probing(left - 1);
                 let is_last_v4 = address.is_ipv4() && left == 1;
                 own.at = now + if is_last_v4 { ANNOUNCE_WAIT } else { PROBE_INTERVAL };
+                Some(Action::Probe(address))
+            }
+            Phase::Optimistic(left) => {
+                own.phase = Phase::Optimistic(left - 1);
+                own.at = now + PROBE_INTERVAL;
                 Some(Action::Probe(address))
             }
             Phase::Announcing(left) => {
@@ -272,11 +298,7 @@ impl Addresses {
 
     /// When something is due.
     pub fn deadline(&self) -> Option<Instant> {
-        let busy = self
-            .list
-            .iter()
-            .filter(|own| matches!(own.phase, Phase::Probing(_) | Phase::Announcing(_)));
-        busy.map(|own| own.at).min()
+        self.list.iter().filter(|own| own.is_busy()).map(|own| own.at).min()
     }
 }
 
@@ -302,6 +324,7 @@ const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 // RFC 5227, section 1.1, with the shortest intervals; RFC 4862, section 5.1.
 const PROBES_V4: u8 = 3;
 const PROBES_V6: u8 = 1;
+const PROBES_OPTIMISTIC: u8 = 1;
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 const ANNOUNCE_WAIT: Duration = Duration::from_secs(2);
 const ANNOUNCEMENTS: u8 = 2;

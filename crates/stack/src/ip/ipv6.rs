@@ -82,7 +82,8 @@ fn check_source(packet: &Packet<'_>, addresses: &Addresses) -> Result<(), Droppe
     if source.is_multicast() || source.is_loopback() || is_mapped || is_anonymous {
         return Err(Dropped::IpSource);
     }
-    if addresses.is_own(IpAddr::V6(source)) {
+    // Who has the same address says so from it: that is for neighbour discovery to hear.
+    if addresses.is_own(IpAddr::V6(source)) && packet.next_header() != protocol::ICMPV6 {
         return Err(Dropped::IpSourceOwn);
     }
     Ok(())

@@ -52,7 +52,8 @@ pub fn read(
     if mine(sender) || tentative(sender) {
         return Ok(Said::Conflict(sender));
     }
-    if is_probe && tentative(target) {
+    let optimistic = |address| addresses.is_optimistic(IpAddr::V4(address));
+    if is_probe && (tentative(target) || optimistic(target)) {
         return Ok(Said::Conflict(target));
     }
     let reply = (is_request && mine(target)).then_some(Repr {

@@ -68,11 +68,13 @@ pub fn read(
 ) -> Result<Said, Dropped> {
     let mine = |address: Ipv6Addr| addresses.is_own(IpAddr::V6(address));
     let tentative = |address: Ipv6Addr| addresses.is_tentative(IpAddr::V6(address));
+    let optimistic = |address: Ipv6Addr| addresses.is_optimistic(IpAddr::V6(address));
     match packet.message() {
-        Message::NeighborSolicitation { target } if tentative(target) => {
-            // RFC 4862, section 5.4.3: two are about to use it; nobody may ask for it yet.
-            let is_rival = source.is_unspecified();
-            if is_rival { Ok(Said::Conflict(target)) } else { Err(Dropped::NdpNotForUs) }
+        // RFC 4862, section 5.4.3: two are about to use it.
+        Message::NeighborSolicitation { target }
+            if source.is_unspecified() && (tentative(target) || optimistic(target)) =>
+        {
+            Ok(Said::Conflict(target))
         }
         Message::NeighborSolicitation { target } if mine(target) => {
             let hardware = source_hardware(packet);

@@ -12,6 +12,7 @@ use crate::{
         echo,
         error::Problem,
         input::{self, is_ndp},
+        mld::is_mld,
     },
     ip::{
         carrier::{Carrier, Cast, Content, Part},
@@ -282,13 +283,24 @@ impl Stack {
         if !is_right {
             return Err(Dropped::IcmpChecksum);
         }
+        let is_rival = message.kind() == icmpv6::Kind::NEIGHBOR_ADVERTISEMENT;
+        if !is_rival && self.addresses.is_own(carrier.source) {
+            return Err(Dropped::IpSourceOwn);
+        }
         if is_ndp(message.kind()) {
             // RFC 6980: it does not come in fragments.
             let packet = match ndp::Packet::parse(&message) {
                 Ok(packet) if !upper.is_joined => packet,
                 _ => return Err(Dropped::NdpMalformed),
             };
-            return self.receive_ndp(&packet, carrier, arrival.now);
+            return self.receive_ndp(&packet, carrier, arrival.sender, arrival.now);
+        }
+        if is_mld(message.kind()) {
+            // Nor does this: its hop-by-hop options are for each router.
+            if upper.is_joined {
+                return Err(Dropped::MldMalformed);
+            }
+            return self.receive_mld(&message, carrier, arrival.now);
         }
         if is_tentative || source.is_unspecified() {
             return Err(Dropped::IpDestination);

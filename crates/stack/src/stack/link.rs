@@ -5,12 +5,12 @@ use core::net::IpAddr;
 use portolan_wire::{
     arp,
     ethernet::{self, EtherType, Packet},
-    ipv6, ndp,
+    icmpv6, ipv6, mld, ndp,
 };
 
 use super::Stack;
 use crate::{
-    Checksum, Instant,
+    Checksum, Conflict, Instant,
     counters::{Delivered, Dropped, Noted},
     ip::{carrier::Carrier, joined::Joined},
     neighbor::{
@@ -24,6 +24,8 @@ use crate::{
 /// What comes with a frame besides its bytes.
 pub(super) struct Arrival<'a> {
     pub checksum: Checksum,
+    /// Who sent the frame; of a datagram that was put together, nobody.
+    pub sender: ethernet::Address,
     pub now: Instant,
     pub deliver: &'a mut dyn FnMut(ConnectionId, &[u8]) -> usize,
 }
@@ -44,7 +46,8 @@ impl Stack {
             // Nobody asked for it: it is ours.
             self.handle_joined(&joined, now, deliver);
         }
-        let fate = self.receive(frame, Arrival { checksum, now, deliver });
+        let sender = ethernet::Address::default();
+        let fate = self.receive(frame, Arrival { checksum, sender, now, deliver });
         match &mut self.joined {
             // Who gets it counts the frame.
             Some(joined) => joined.frame_bytes = frame.len(),
@@ -69,13 +72,15 @@ impl Stack {
         deliver: &mut dyn FnMut(ConnectionId, &[u8]) -> usize,
     ) {
         // The device has seen fragments alone.
-        let arrival = Arrival { checksum: Checksum::Unknown, now, deliver };
+        let (checksum, sender) = (Checksum::Unknown, ethernet::Address::default());
+        let arrival = Arrival { checksum, sender, now, deliver };
         let fate = self.receive_joined(joined, arrival);
         self.counters.frame(joined.frame_bytes, fate);
     }
 
     fn receive(&mut self, frame: &[u8], arrival: Arrival<'_>) -> Result<Delivered, Dropped> {
         let frame = Packet::parse(frame).map_err(|_| Dropped::EthernetMalformed)?;
+        let arrival = Arrival { sender: frame.source(), ..arrival };
         let destination = frame.destination();
         // Our own frames, which a switch sends back, are no other host's.
         if frame.source().is_multicast() || frame.source() == self.mac {
@@ -110,7 +115,7 @@ impl Stack {
         let is_asked = |address| self.neighbors.is_asked(address);
         match read_arp(&packet, self.mac, &self.addresses, is_asked)? {
             ArpSaid::Conflict(address) => {
-                self.handle_conflict(address.into(), now);
+                self.handle_conflict(address.into(), packet.sender_hardware(), now);
                 Err(Dropped::ArpConflict)
             }
             ArpSaid::Neighbor { neighbor, reply } => {
@@ -129,12 +134,19 @@ impl Stack {
     }
 
     /// Another host claims an address of ours.
-    fn handle_conflict(&mut self, address: IpAddr, now: Instant) {
-        self.conflict = Some(address);
-        if self.addresses.lose(address) {
+    fn handle_conflict(&mut self, address: IpAddr, hardware: ethernet::Address, now: Instant) {
+        let is_lost = self.addresses.lose(address);
+        if is_lost {
             self.counters.note(Noted::AddressDuplicate);
-        } else if self.addresses.defend(address, now) {
-            self.send_announcement(address);
+        } else {
+            self.counters.note(Noted::AddressConflict);
+            if self.addresses.defend(address, now) && self.speaks {
+                self.send_announcement(address);
+            }
+        }
+        // What was lost is told in any case.
+        if is_lost || !self.conflict.is_some_and(|earlier| earlier.is_lost) {
+            self.conflict = Some(Conflict { address, hardware: hardware.0, is_lost });
         }
     }
 
@@ -158,6 +170,7 @@ impl Stack {
         &mut self,
         packet: &ndp::Packet<'_>,
         carrier: &Carrier<'_>,
+        sender: ethernet::Address,
         now: Instant,
     ) -> Result<Delivered, Dropped> {
         let header = ipv6::Packet::parse_quoted(carrier.packet);
@@ -165,7 +178,7 @@ impl Stack {
         packet.check_carrier(&header).map_err(|_| Dropped::NdpMalformed)?;
         match read_ndp(packet, header.source(), self.mac, &self.addresses)? {
             NdpSaid::Conflict(address) => {
-                self.handle_conflict(address.into(), now);
+                self.handle_conflict(address.into(), sender, now);
                 return Err(Dropped::NdpConflict);
             }
             NdpSaid::Solicitation { neighbor, answer_to, target } => {
@@ -224,6 +237,25 @@ impl Stack {
         if said.lifetime_s > 0 {
             self.router_solicitations = None;
         }
+    }
+
+    /// A message of multicast listener discovery.
+    pub(super) fn receive_mld(
+        &mut self,
+        message: &icmpv6::Packet<'_>,
+        carrier: &Carrier<'_>,
+        now: Instant,
+    ) -> Result<Delivered, Dropped> {
+        let packet = mld::Packet::parse(message).map_err(|_| Dropped::MldMalformed)?;
+        let header = ipv6::Packet::parse_quoted(carrier.packet);
+        let header = header.map_err(|_| Dropped::MldMalformed)?;
+        packet.check_carrier(&header).map_err(|_| Dropped::MldMalformed)?;
+        match packet.message() {
+            mld::Message::Query(query) => self.groups.handle_query(&query, now),
+            mld::Message::ReportV1(group) => self.groups.handle_report(group, now),
+            mld::Message::Report | mld::Message::Done(_) => return Err(Dropped::MldNotForUs),
+        }
+        Ok(Delivered::Mld)
     }
 
     /// Whether the address can be that of a neighbour.

@@ -5,6 +5,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use portolan_wire::{
     arp,
     ethernet::{self, EtherType},
+    mld,
     ndp::{self, NeighborAdvertisement, Option_, solicited_node},
 };
 
@@ -12,6 +13,7 @@ use super::Stack;
 use crate::{
     Instant,
     counters::Noted,
+    icmp::mld::header as header_mld,
     ip::address::{ALL_NODES, ALL_ROUTERS},
     neighbor::{
         arp::{announcement, probe, request, write as write_arp},
@@ -63,7 +65,9 @@ impl Stack {
             }
             (IpAddr::V6(source), IpAddr::V6(target)) => {
                 let message = ndp::Message::NeighborSolicitation { target };
-                let option = Some(Option_::SourceLinkLayerAddress(self.mac));
+                // RFC 4429, section 3.2: nobody is to learn an address that may be another's.
+                let is_sure = !self.addresses.is_optimistic(source.into());
+                let option = is_sure.then_some(Option_::SourceLinkLayerAddress(self.mac));
                 let to = if hardware.is_some() { target } else { solicited_node(target) };
                 self.send_ndp(message, option, (source, to), hardware);
             }
@@ -82,7 +86,8 @@ impl Stack {
             target,
             is_router: false,
             is_solicited: !to.is_multicast(),
-            overrides: true,
+            // RFC 4429, section 3.3: whoever is known to have it keeps it.
+            overrides: !self.addresses.is_optimistic(target.into()),
         };
         let message = ndp::Message::NeighborAdvertisement(said);
         let option = Some(Option_::TargetLinkLayerAddress(self.mac));
@@ -110,6 +115,27 @@ impl Stack {
                 self.send_arp(&announcement(self.mac, address), ethernet::Address::BROADCAST);
             }
             IpAddr::V6(address) => self.send_advertisement(address, ALL_NODES, None),
+        }
+    }
+
+    /// Tells the groups that are due.
+    pub(super) fn report_groups(&mut self, now: Instant) {
+        while let Some(report) = self.groups.pop(now) {
+            let routers = mld::ALL_ROUTERS.into();
+            let local = self.addresses.source_for(routers, routers);
+            // RFC 3590: without a link-local address from none, which switches take.
+            let local = match local {
+                Some(IpAddr::V6(local)) if local.is_unicast_link_local() => local,
+                _ => {
+                    self.groups.is_anonymous();
+                    Ipv6Addr::UNSPECIFIED
+                }
+            };
+            let mut bytes = self.outbox.buffer();
+            let Ok(destination) = report.write(local, &mut bytes) else { continue };
+            if self.push_ip(header_mld(local, destination), bytes, Origin::Host) {
+                self.counters.note(Noted::MldReport);
+            }
         }
     }
 

@@ -3,14 +3,17 @@
 //! All windows are in bytes and all arithmetic is in integers. The value is at most 64 bytes, for
 //! an idle connection keeps it.
 
+mod capacity;
 mod cubic;
 mod newreno;
 mod prr;
+mod slow_start;
 
 use core::time::Duration;
 
-use cubic::Cubic;
+use capacity::{Capacity, Found};
 use prr::Prr;
+use slow_start::SlowStart;
 
 use super::retransmit::{Acked, Stage};
 use crate::Instant;
@@ -50,9 +53,7 @@ pub struct Congestion {
     threshold: u32,
     /// Bytes acknowledged that have not yet made the window grow.
     credit: u32,
-    cubic: Cubic,
-    prr: Prr,
-    before: Before,
+    capacity: Capacity,
 }
 
 /// What holds until something else happens.
@@ -65,16 +66,6 @@ enum Phase {
     Recovery,
     /// Slow start after a timeout.
     AfterTimeout,
-}
-
-/// What was before the last reduction.
-#[derive(Clone, Debug, Default)]
-struct Before {
-    /// Zero: there was none.
-    window: u32,
-    /// Zero: it cannot be undone (any more).
-    threshold: u32,
-    w_max: u32,
 }
 
 impl Congestion {
@@ -90,9 +81,7 @@ impl Congestion {
             // RFC 5681, section 3.1: arbitrarily high.
             threshold: u32::MAX,
             credit: 0,
-            cubic: Cubic::default(),
-            prr: Prr::default(),
-            before: Before::default(),
+            capacity: Capacity::Sought(SlowStart::new()),
         }
     }
 
@@ -148,7 +137,10 @@ impl Congestion {
             self.undo();
         }
         match acked.stage {
-            Stage::Open | Stage::Timeout => self.on_acked(acked.bytes, srtt, now, limited),
+            Stage::Open | Stage::Timeout => {
+                self.on_acked(acked.bytes, srtt, now, limited);
+                self.observe(acked, limited);
+            }
             Stage::Entered => {
                 self.on_loss(acked.outstanding, now);
                 self.on_recovery_ack(acked.delivered, in_flight, false);
@@ -174,8 +166,7 @@ impl Congestion {
             self.phase = Phase::Open;
         }
         if !limited {
-            // RFC 9438, section 5.8: time in which the sender was not limited is not the curve's.
-            self.cubic.pause();
+            self.pause();
             return;
         }
         let mut bytes = bytes;
@@ -195,6 +186,15 @@ impl Congestion {
         self.window = grown.min(WINDOW_MAX);
     }
 
+    /// The window did not limit the sender, or there was nothing to send for a round trip or more:
+    /// such time is not the curve's (RFC 9438, section 5.8), nor do its round trips count.
+    pub fn pause(&mut self) {
+        match &mut self.capacity {
+            Capacity::Sought(slow_start) => slow_start.reset(),
+            Capacity::Found(found) => found.cubic.pause(),
+        }
+    }
+
     /// RFC 5681, section 3.1, by bytes (RFC 3465). Returns the bytes that the threshold left over.
     fn grow_in_slow_start(&mut self, bytes: u32) -> u32 {
         // RFC 3465, section 2.3: after a timeout one ACK may cover what had left the network long
@@ -202,20 +202,25 @@ impl Congestion {
         let segments = if self.phase == Phase::AfterTimeout { 1 } else { SLOW_START_SEGMENTS_MAX };
         let most = segments * u32::from(self.mss);
         let room = self.threshold - self.window;
-        let growth = bytes.min(most).min(room);
+        let counted = bytes.min(most);
+        let growth = match &self.capacity {
+            Capacity::Sought(slow_start) => slow_start.growth(counted),
+            Capacity::Found(_) => counted.min(room),
+        };
         self.window = self.window.saturating_add(growth).min(WINDOW_MAX);
-        if growth == room { bytes.min(most) - growth } else { 0 }
+        if growth == room { counted - growth } else { 0 }
     }
 
     fn avoid_by_cubic(&mut self, bytes: u32, srtt: Option<Duration>, now: Instant) -> u32 {
+        let Capacity::Found(found) = &mut self.capacity else { return self.window };
         let path = cubic::Path {
             window: self.window,
             mss: self.mss,
-            window_before: self.before.window,
+            window_before: found.before.window,
             srtt: srtt.unwrap_or_default(),
             now,
         };
-        self.cubic.avoid(&path, &mut self.credit, bytes)
+        found.cubic.avoid(&path, &mut self.credit, bytes)
     }
 
     /// Segments were lost, and fast recovery begins. `outstanding`: bytes sent and neither
@@ -224,16 +229,18 @@ impl Congestion {
     pub fn on_loss(&mut self, outstanding: u32, _now: Instant) {
         // The last ACK of one recovery may begin another.
         self.on_recovered();
-        self.reduce(outstanding);
+        let found = self.reduce(outstanding);
         self.phase = Phase::Recovery;
-        self.prr = Prr::new(outstanding);
+        let prr = Prr::new(outstanding);
+        self.capacity = Capacity::Found(Found { prr, ..found });
     }
 
     /// An ACK in fast recovery: `delivered` bytes were newly acknowledged or SACKed, `in_flight`
     /// bytes are still under way. `is_safe`: it advanced SND.UNA and showed no further loss.
     pub fn on_recovery_ack(&mut self, delivered: u32, in_flight: u32, is_safe: bool) {
-        if self.in_recovery() {
-            let prr = &mut self.prr;
+        if let Capacity::Found(Found { prr, .. }) = &mut self.capacity
+            && self.phase == Phase::Recovery
+        {
             let may_send = prr.on_ack(delivered, in_flight, self.threshold, self.mss, is_safe);
             self.window = in_flight.saturating_add(may_send).clamp(self.mss.into(), WINDOW_MAX);
         }
@@ -241,8 +248,10 @@ impl Congestion {
 
     /// `bytes` of data left, new or again; what Proportional Rate Reduction counts.
     pub fn on_sent(&mut self, bytes: u32) {
-        if self.in_recovery() {
-            self.prr.on_sent(bytes);
+        if let Capacity::Found(Found { prr, .. }) = &mut self.capacity
+            && self.phase == Phase::Recovery
+        {
+            prr.on_sent(bytes);
         }
     }
 
@@ -258,15 +267,14 @@ impl Congestion {
     /// SACKed, before the scoreboard took the timeout in; `in_flight`: what it still counts as
     /// under way afterwards (RFC 8985, section 6.3); `first`: not a timeout of the same data again.
     pub fn on_timeout(&mut self, outstanding: u32, in_flight: u32, first: bool) {
-        if first {
-            // RFC 5681, section 3.1, equation 4, and the text around it: held for further ones.
-            self.reduce(outstanding);
-        }
+        // RFC 5681, section 3.1, equation 4, and the text around it: held for further ones.
+        let mut found = if first { self.reduce(outstanding) } else { self.found() };
+        // RFC 9438, section 4.8: the next congestion avoidance begins with K = 0.
+        found.cubic.on_timeout();
+        self.capacity = Capacity::Found(found);
         self.phase = Phase::AfterTimeout;
         // The loss window of RFC 5681, behind what is thought to be under way.
         self.window = in_flight.saturating_add(self.mss.into()).min(WINDOW_MAX);
-        // RFC 9438, section 4.8: the next congestion avoidance begins with K = 0.
-        self.cubic.on_timeout();
     }
 
     /// The receiver echoed a mark of congestion (RFC 3168, section 6.1.2), or a tail loss probe
@@ -274,16 +282,16 @@ impl Congestion {
     /// window is the caller's matter.
     pub fn on_ecn_echo(&mut self, outstanding: u32, _now: Instant) {
         if !self.in_recovery() {
-            self.reduce(outstanding);
+            let mut found = self.reduce(outstanding);
+            found.before.threshold = 0;
+            self.capacity = Capacity::Found(found);
             self.window = self.window.min(self.threshold).max(self.mss.into());
             self.phase = Phase::Open;
-            self.before.threshold = 0;
         }
     }
 
     /// Sending begins after a pause: RFC 5681, section 4.1. Call before the first segment leaves.
     pub fn on_idle(&mut self, idle: Duration, rto: Duration) {
-        self.cubic.pause();
         let restart = initial_window(self.mss);
         if idle > rto && self.window > restart && !self.in_recovery() {
             // RFC 2861, section 3.1: what was reached is remembered as the threshold.
@@ -308,30 +316,20 @@ impl Congestion {
         if self.in_recovery() {
             self.on_recovered();
         }
-        if self.before.threshold == 0 {
+        let mut found = self.found();
+        if found.before.threshold == 0 {
             return;
         }
-        self.window = self.window.max(self.before.window);
-        self.threshold = self.before.threshold;
-        self.cubic.undo(self.before.w_max);
-        self.before.threshold = 0;
-        self.phase = Phase::Open;
-        self.credit = 0;
-    }
-
-    /// Sets the threshold after a loss, and remembers what was.
-    fn reduce(&mut self, outstanding: u32) {
-        self.before =
-            Before { window: self.window, threshold: self.threshold, w_max: self.cubic.w_max() };
-        let reduced = match self.algorithm {
-            Algorithm::NewReno => newreno::reduce(outstanding),
-            Algorithm::Cubic => {
-                self.cubic.reduce(self.window);
-                cubic::multiply_by_beta(outstanding)
-            }
+        self.window = self.window.max(found.before.window);
+        self.threshold = found.before.threshold;
+        self.capacity = if self.threshold == u32::MAX {
+            Capacity::Sought(SlowStart::new())
+        } else {
+            found.cubic.undo(found.before.w_max);
+            found.before.threshold = 0;
+            Capacity::Found(found)
         };
-        // RFC 5681, section 3.1, equation 4; RFC 9438, section 4.6.
-        self.threshold = reduced.min(WINDOW_MAX).max(2 * u32::from(self.mss));
+        self.phase = Phase::Open;
         self.credit = 0;
     }
 }

@@ -134,6 +134,8 @@ pub(super) struct Receiver {
     pub ts_recent: u32,
     pub ts_recent_ms: u32,
     pub heard_at: Instant,
+    /// Whether it stands among those who hold early data, or did.
+    pub is_holder: bool,
     pub reassembly: Option<Box<Reassembly>>,
     /// What the program has not read.
     pub stream: Lent,
@@ -178,8 +180,6 @@ pub(super) struct Owner {
     pub is_queued: bool,
     /// Whether it stands among those who wait for memory.
     pub is_starved: bool,
-    /// Whether it stands among those who hold early data, or did.
-    pub is_holder: bool,
     /// The listener in whose backlog it is, or was.
     pub listener: Option<ListenerId>,
     /// Whether it stands in the listener's queue.

@@ -16,7 +16,7 @@ use super::{
     rtt::Rtt,
     segment::Segment,
     timers::Timers,
-    window::{PEER_MSS_MIN, SCALE_MAX, default_mss, scale},
+    window::{PEER_MSS_MIN, SCALE_MAX, default_mss, scale, told_mss},
 };
 use crate::Instant;
 
@@ -101,6 +101,7 @@ impl Connection {
                 ts_recent: 0,
                 ts_recent_ms: 0,
                 heard_at: now,
+                is_holder: false,
                 reassembly: None,
                 stream: Lent::default(),
             },
@@ -131,7 +132,7 @@ impl Connection {
 
     fn agree_on_options(&mut self, options: &Options, config: &Config, now: Instant) {
         // RFC 9293, MUST-15: what is not said is the default.
-        let mss = options.mss.unwrap_or(default_mss(&self.flow));
+        let mss = told_mss(options, &self.flow);
         self.sender.peer_mss = mss.max(PEER_MSS_MIN);
         self.agreed.sack = config.sack && options.sack_permitted;
         self.agreed.timestamps = config.timestamps && options.timestamps.is_some();

@@ -172,8 +172,8 @@ pub const PROBES_MAX: u32 = NEXT_PORTS + RANDOM_PORTS + LEARNT_PER_PICK + 1;
 
 const COUNTERS: usize = 1 << 16;
 const NEXT_PORTS: u32 = 16;
-/// With three quarters of the range in use, and somewhat more while a crowded destination is learnt,
-/// all of them are taken once in a hundred million picks.
+/// With three quarters of the range in use, and somewhat more while a crowded destination is
+/// learnt, all of them are taken once in a hundred million picks.
 const RANDOM_PORTS: u32 = 64;
 
 #[cfg(test)]

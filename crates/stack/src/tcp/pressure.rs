@@ -54,7 +54,7 @@ impl Tcp {
     /// The connection has begun to hold early data.
     pub(super) fn remember_holder(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(id.index) else { return };
-        connection.owner.is_holder = true;
+        connection.receiver.is_holder = true;
         self.holders.push_back(id);
         // Twice as many are looked at as come: those who hold no more are never more than those who
         // do, and a few.
@@ -67,8 +67,8 @@ impl Tcp {
     }
 
     /// Drops the early data of a few who have not filled their gap for long, but for that of
-    /// `index`: RFC 2018, section 8, allows it, and the peer sends it again if it is there (RFC 9293,
-    /// section 3.10.7.4 only asks to keep it). Who is about to mend a loss is left in peace.
+    /// `index`: RFC 2018, section 8, allows it, and the peer sends it again if it is there (RFC
+    /// 9293, section 3.10.7.4 only asks to keep it). Who is about to mend a loss is left in peace.
     pub(super) fn discard_early_data(&mut self, index: u32, now: Instant) {
         for _ in 0..HOLDERS_PER_SEGMENT.min(self.holders.len()) {
             let Some(first) = self.holders.pop_front() else { return };
@@ -91,8 +91,8 @@ impl Tcp {
         let Some(connection) = self.connections.get_mut(id.index).filter(|_| is_same) else {
             return false;
         };
-        connection.owner.is_holder = connection.receiver.holds_early_data();
-        connection.owner.is_holder
+        connection.receiver.is_holder = connection.receiver.holds_early_data();
+        connection.receiver.is_holder
     }
 
     fn discard_if_silent(&mut self, index: u32, now: Instant) {

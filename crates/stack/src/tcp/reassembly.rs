@@ -221,9 +221,9 @@ impl Reassembly {
     }
 
     /// Forgets all ranges: their bytes were dropped, for want of memory. No acknowledgement reports
-    /// them any more (RFC 2018, section 8); nor a duplicate of them, which without the range that it
-    /// lies in would be read as a range of its own (RFC 2883, section 4). One before `next`, RCV.NXT,
-    /// is reported still.
+    /// them any more (RFC 2018, section 8); nor a duplicate of them, which without the range that
+    /// it lies in would be read as a range of its own (RFC 2883, section 4). One before `next`,
+    /// RCV.NXT, is reported still.
     pub fn discard(&mut self, next: Seq) {
         let duplicate = self.duplicate.filter(|block| block.right.at_or_before(next));
         *self = Self { duplicate, ..Self::new() };

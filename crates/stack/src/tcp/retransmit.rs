@@ -73,6 +73,16 @@ pub struct Scoreboard {
     steps: u64,
 }
 
+impl Ack<'_> {
+    /// Whether what caused it left before `sent`, by its timestamp. As RFC 3522, section 3.2 has
+    /// it, that clock's ticks are compared: of an age that was made of two of them nobody knows
+    /// whether it is up to a tick too long.
+    fn is_caused_before(&self, sent: Instant) -> bool {
+        let ticks = self.now.as_millis().saturating_sub(sent.as_millis());
+        self.echo.is_some_and(|echo| echo > Duration::from_millis(ticks) + ECHO_TICK)
+    }
+}
+
 /// What an ACK says.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
@@ -84,8 +94,8 @@ pub struct Ack<'a> {
     /// The blocks of the option in their order, a D-SACK first; at most four are looked at. Empty
     /// if there is no option, or SACK was not negotiated.
     pub sack: &'a [SackBlock],
-    /// How long ago the segment was sent whose timestamp is echoed (TSecr), as that clock tells,
-    /// rounded up by less than 1 ms; none without the option.
+    /// How long ago the segment was sent whose timestamp is echoed (TSecr), in ticks of that clock,
+    /// of 1 ms, and one more: longer than it was, by less than 2 ms; none without the option.
     pub echo: Option<Duration>,
     /// It is a duplicate by RFC 5681, section 2: data outstanding, no data in it, no SYN or FIN,
     /// SEG.ACK = SND.UNA, the same window. Counts only where SACK was not negotiated.
@@ -107,6 +117,8 @@ pub struct Acked {
     pub delivered: u32,
     /// Bytes sent and neither acknowledged nor SACKed before this (RecoverFS of RFC 9937).
     pub outstanding: u32,
+    /// Bytes from SND.UNA to SND.NXT after it.
+    pub unacknowledged: u32,
     /// A round trip to take in: of the newest segment delivered that was sent once (Karn), else by
     /// the timestamp if SND.UNA advanced.
     pub rtt: Option<Duration>,
@@ -240,8 +252,8 @@ impl Scoreboard {
 pub const RECORDS_MAX: usize = 4_096;
 /// What a pooled scoreboard keeps room for.
 const RECORDS_KEPT: usize = 128;
-/// How much a timestamp's age may be rounded up.
-const ECHO_GRANULARITY: Duration = Duration::from_millis(1);
+/// How much is added to an age by timestamps.
+const ECHO_TICK: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests;

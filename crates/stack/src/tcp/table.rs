@@ -20,8 +20,8 @@ pub trait EntriesMut: Entries {
 }
 
 /// Finds the number of a connection by its flow. The flows stay where the connections are, and so
-/// do the numbers of those that follow at the same place ([`EntriesMut`]): the table holds the first
-/// one of each place alone, 4 bytes.
+/// do the numbers of those that follow at the same place ([`EntriesMut`]): the table holds the
+/// first one of each place alone, 4 bytes.
 ///
 /// Places are as many as flows, about: with each flow that is put in, one place is added and one
 /// other shares what it has with it (linear hashing, W. Litwin, 1980). So no call moves more than

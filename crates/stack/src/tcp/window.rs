@@ -1,5 +1,7 @@
 //! How much a peer may send, and how long segments are: RFC 9293, sections 3.7.1 and 3.8.6.
 
+use portolan_wire::tcp::Options;
+
 use super::{
     Config, Flow,
     connection::{Connection, Context, Receiver, Sender},
@@ -100,6 +102,11 @@ pub(super) fn scale(config: &Config) -> u8 {
 /// The lengths of the IP and TCP headers without options.
 pub(super) fn headers_len(flow: &Flow) -> u16 {
     if flow.local.is_ipv6() { 60 } else { 40 }
+}
+
+/// What a peer takes: 0 says nothing, as for Linux (`tcp_parse_options`, net/ipv4/tcp_input.c).
+pub(super) fn told_mss(options: &Options, flow: &Flow) -> u16 {
+    options.mss.filter(|mss| *mss > 0).unwrap_or(default_mss(flow))
 }
 
 /// What a peer takes that does not say so: RFC 9293, section 3.7.1, MUST-15.

@@ -12,7 +12,7 @@ fn a_thousand_pings_allocate_nothing() {
     let v6 = v6_frame(v6_header(PEER_V6, V6), protocol::ICMPV6, &ping_v6(PEER_V6, V6, &[2; 500]));
     let mut buffer = vec![0; 1_514];
     let mut ping = |frame: &[u8]| {
-        let World { stack, now } = &mut world;
+        let World { stack, now, .. } = &mut world;
         stack.handle_frame(frame, Checksum::Unknown, *now, &mut |_, _| 0);
         assert!(stack.poll_transmit(*now, &mut buffer).is_some());
         assert!(stack.poll_transmit(*now, &mut buffer).is_none());

@@ -62,6 +62,7 @@ fn parts_that_contradict_each_other_are_never_delivered() {
 }
 
 /// One source fills its share and no more: what others began goes on.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn who_floods_with_parts_harms_himself() {
     let (mut world, port) = reader();
@@ -70,8 +71,8 @@ fn who_floods_with_parts_harms_himself() {
         world.hear(&part_v4(round, 0, true, &bytes[..48]));
         // 4 MiB, four times of what is kept, in datagrams that lack their first byte.
         for which in 0..3_000_u16 {
-            let offset = 8 + which % 40 * 1_400;
-            let identification = round * 100 + which / 40;
+            let offset = 8 + which % 46 * 1_400;
+            let identification = round * 100 + which / 46;
             world.hear(&part_from(ATTACKER, identification, offset, true, &[0; 1_400]));
         }
         world.hear(&part_v4(round, 48, false, &bytes[48..]));
@@ -81,6 +82,7 @@ fn who_floods_with_parts_harms_himself() {
 }
 
 /// Anybody can send parts in another's name, and leave them unfinished.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn parts_in_anothers_name_do_not_shut_him_out() {
     let (mut world, port) = reader();
@@ -97,6 +99,7 @@ fn parts_in_anothers_name_do_not_shut_him_out() {
 }
 
 /// IPv4 has so few identifications that they come again.
+/// RFC 791, section 3.2.
 #[test]
 fn an_identification_that_comes_again_is_a_new_datagram() {
     let (mut world, port) = reader();
@@ -134,6 +137,7 @@ fn no_datagram_is_longer_than_its_length_can_say() {
 }
 
 /// RFC 1122, section 3.2.2; RFC 4443, section 2.4.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn a_flood_of_first_parts_draws_few_errors() {
     let mut world = reader().0;
@@ -263,6 +267,7 @@ fn what_nobody_asked_for_is_believed_only_of_known_neighbours() {
 
 /// RFC 6583: addresses of which nobody has most are asked for, by us or because of packets that
 /// somebody sends in their name.
+/// RFC 6583, section 6.2.
 #[test]
 fn a_scan_neither_drives_out_neighbours_nor_asks_without_end() {
     let mut settings = config();

@@ -162,8 +162,8 @@ fn answers_that_may_be_cut_have_identifications() {
     assert_eq!(seen.len(), 100);
 }
 
-/// What a device has left for another one to complete shows no damage: it is taken only if the
-/// device says so, as of TCP and UDP.
+/// RFC 4443, section 2.3: what a device has left for another one to complete shows no damage, and
+/// is taken only if the device says so, as of TCP and UDP.
 #[test]
 fn a_partial_checksum_of_icmpv6_needs_a_device_that_vouches_for_it() {
     let mut message = ping_v6(PEER_V6, V6, b"data");

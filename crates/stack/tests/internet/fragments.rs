@@ -165,6 +165,7 @@ fn after_a_while_the_sender_is_told_if_the_first_part_came() {
     assert_eq!(world.counters().noted(Noted::ReassemblyTimeout), 3);
 }
 
+/// RFC 7112, section 5.
 #[test]
 fn parts_that_no_sender_makes_are_dropped() {
     let (bytes, _) = message(92);
@@ -221,6 +222,7 @@ fn errors_about_joined_packets_quote_the_first_part() {
 }
 
 /// As CVE-2018-5390 and -5391: neither memory nor time grows with what an attacker sends.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn a_flood_of_parts_neither_fills_memory_nor_shuts_others_out() {
     let (mut world, port) = reader();
@@ -259,4 +261,44 @@ fn the_checksum_of_what_was_joined_is_looked_at() {
         assert_eq!(received(&mut world, port), expected);
     }
     assert_eq!(world.dropped(Dropped::UdpChecksum), 1);
+}
+
+/// Of several stacks of a host, the one that knows the flow gets the datagram.
+#[test]
+fn with_several_stacks_a_datagram_waits_for_the_one_that_owns_it() {
+    let settings = || portolan_stack::Config { shares_flows: true, ..config() };
+    let (mut first, mut second) = (World::with(settings()), World::with(settings()));
+    let port = second.stack.udp_bind(None, 53).unwrap();
+    let (bytes, data) = message(92);
+    let parts = |identification| {
+        [(0, 48, true), (48, 100, false)].map(|(start, end, more)| {
+            part_v4(identification, u16::try_from(start).unwrap(), more, &bytes[start..end])
+        })
+    };
+    let [begin, end] = parts(7);
+    first.hear(&begin);
+    assert!(first.stack.take_joined().is_none());
+    first.hear(&end);
+    let joined = first.stack.take_joined().unwrap();
+    assert!(first.stack.take_joined().is_none());
+    assert_eq!((joined.source(), joined.destination()), (PEER_V4.into(), V4.into()));
+    assert_eq!((joined.protocol(), joined.payload()), (protocol::UDP, &bytes[..]));
+    let counted = |world: &World| {
+        let counters = world.counters();
+        let fates = counters.delivered_total() + counters.dropped_total();
+        assert_eq!(counters.frames_in, fates, "each frame is counted once");
+        (counters.frames_in, counters.bytes_in)
+    };
+    assert_eq!(counted(&first), (1, begin.len() as u64), "the last one is counted by its owner");
+    second.stack.handle_joined(&joined, second.now, &mut |_, data| data.len());
+    assert_eq!(counted(&second), (1, end.len() as u64));
+    assert_eq!(received(&mut second, port), Some(data.clone()));
+    // Who does not ask for it owns it.
+    for frame in parts(8) {
+        second.hear(&frame);
+    }
+    assert_eq!(received(&mut second, port), None);
+    second.hear(&begin);
+    assert_eq!(received(&mut second, port), Some(data));
+    assert_eq!(counted(&second).0, 4);
 }

@@ -7,6 +7,7 @@ mod echo;
 mod errors;
 mod fragments;
 mod hostile;
+mod listening;
 mod neighbors;
 mod pair;
 mod routers;

@@ -1,8 +1,11 @@
 //! ARP and neighbour discovery.
 
-use std::{net::Ipv6Addr, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    time::Duration,
+};
 
-use portolan_stack::{Delivered, Dropped, Event, Noted, Unsent};
+use portolan_stack::{Conflict, Delivered, Dropped, DuplicateDetection, Event, Noted, Unsent};
 use portolan_wire::{
     arp,
     ethernet::{self, Address, EtherType},
@@ -236,7 +239,7 @@ fn forged_discovery_is_dropped() {
 #[test]
 fn a_duplicate_is_found_before_the_address_is_used() {
     let mut settings = config();
-    settings.detect_duplicates = true;
+    settings.duplicates = DuplicateDetection::Full;
     let mut world = World::fresh(settings);
     world.after(Duration::ZERO);
     let probes = world.drain();
@@ -263,7 +266,9 @@ fn a_duplicate_is_found_before_the_address_is_used() {
     world.drops(&arp_frame(reply), Dropped::ArpConflict);
     let local = advertisement(LOCAL_V6, PEER_MAC, "ff02::1".parse().unwrap());
     world.drops(&local, Dropped::NdpConflict);
-    assert!(matches!(world.stack.poll_event(), Some(Event::AddressConflict(_))));
+    let event = world.stack.poll_event();
+    let Some(Event::AddressConflict(conflict)) = event else { panic!("{event:?}") };
+    assert_eq!((conflict.hardware, conflict.is_lost), (PEER_MAC.0, true));
     for _ in 0..10 {
         world.after(Duration::from_secs(1));
         world.drain();
@@ -276,7 +281,7 @@ fn a_duplicate_is_found_before_the_address_is_used() {
 #[test]
 fn without_a_rival_addresses_are_used_after_a_while() {
     let mut settings = config();
-    settings.detect_duplicates = true;
+    settings.duplicates = DuplicateDetection::Full;
     let mut world = World::fresh(settings);
     let mut frames = 0;
     while let Some(at) = world.stack.poll_timeout() {
@@ -295,13 +300,15 @@ fn an_address_in_use_is_defended_once_in_ten_seconds() {
     let mut world = World::new();
     let rival = arp_frame(request(V4, PEER_MAC, PEER_V4));
     assert_eq!(world.answers(&rival).len(), 1);
-    assert_eq!(world.stack.poll_event(), Some(Event::AddressConflict(V4.into())));
+    let conflict = Conflict { address: V4.into(), hardware: PEER_MAC.0, is_lost: false };
+    assert_eq!(world.stack.poll_event(), Some(Event::AddressConflict(conflict)));
     assert_eq!(world.answers(&rival).len(), 0);
     world.after(Duration::from_secs(10));
     assert_eq!(world.answers(&rival).len(), 1);
     assert!(world.stack.addresses().any(|own| own == V4));
 }
 
+/// RFC 6583, section 6.2.
 #[test]
 fn strangers_do_not_fill_the_table() {
     let mut settings = config();
@@ -326,4 +333,94 @@ fn strangers_do_not_fill_the_table() {
     let frames = world.drain();
     assert_eq!(frames.len(), 1);
     assert_eq!(read_v4(&frames[0]).0.destination(), PEER_MAC);
+}
+
+fn optimistic() -> World {
+    let mut settings = config();
+    settings.duplicates = DuplicateDetection::Optimistic;
+    World::fresh(settings)
+}
+
+/// RFC 4429, sections 3.2 and 3.3.
+#[test]
+fn an_optimistic_address_is_used_while_it_is_asked_for() {
+    let mut world = optimistic();
+    world.after(Duration::ZERO);
+    let probes = world.drain();
+    assert_eq!(probes.len(), 3, "of each address, and nothing is announced yet");
+    assert!(read_arp(&probes[0]).1.sender_protocol.is_unspecified());
+    assert!(probes[1..].iter().all(|probe| read_ndp(probe).1.source.is_unspecified()));
+    assert_eq!(world.stack.addresses().count(), 3);
+    let overrides = |frame: &[u8]| match read_ndp(frame).2 {
+        ndp::Message::NeighborAdvertisement(said) => said.overrides,
+        message => panic!("{message:?}"),
+    };
+    // Whoever asks is answered, so that nothing waits; but nobody is to forget another host.
+    let answer = world.answer(&solicitation(PEER_V6, V6, Some(PEER_MAC)));
+    assert!(!overrides(&answer));
+    let port = world.stack.udp_bind(None, 5_000).unwrap();
+    let strange: Ipv6Addr = "2001:db8::77".parse().unwrap();
+    world.stack.udp_send(port, (strange, 9).into(), b"early", world.now).unwrap();
+    let (.., message, mac) = read_ndp(&world.drain()[0]);
+    assert_eq!(message, ndp::Message::NeighborSolicitation { target: strange });
+    assert_eq!(mac, None);
+    world.after(Duration::from_secs(1));
+    let news = world.drain();
+    let is_news = |frame: &&Vec<u8>| match frame[12..14] == [8, 6] {
+        true => read_arp(frame).1.sender_protocol == V4,
+        false => matches!(read_ndp(frame).2, ndp::Message::NeighborAdvertisement(_)),
+    };
+    assert_eq!(news.iter().filter(is_news).count(), 3, "each address is announced");
+    let answer = world.answer(&solicitation(PEER_V6, V6, Some(PEER_MAC)));
+    assert!(overrides(&answer));
+}
+
+/// RFC 4862, section 5.4.4; RFC 5227, section 2.1.1.
+/// RFC 4429, section 3.3.
+#[test]
+fn an_optimistic_address_that_another_host_has_is_given_up() {
+    let rivals: [(IpAddr, Vec<u8>); 4] = [
+        (V4.into(), {
+            let reply = arp::Operation::Reply;
+            arp_frame(arp::Repr { operation: reply, ..request(V4, PEER_MAC, V4) })
+        }),
+        // One that is about to use it, too.
+        (V4.into(), arp_frame(request(Ipv4Addr::UNSPECIFIED, PEER_MAC, V4))),
+        (V6.into(), advertisement(V6, PEER_MAC, "ff02::1".parse().unwrap())),
+        (V6.into(), solicitation(Ipv6Addr::UNSPECIFIED, V6, None)),
+    ];
+    for (address, rival) in rivals {
+        let mut world = optimistic();
+        world.after(Duration::ZERO);
+        world.drain();
+        assert_eq!(world.answers(&rival).len(), 0);
+        let conflict = Conflict { address, hardware: PEER_MAC.0, is_lost: true };
+        assert_eq!(world.stack.poll_event(), Some(Event::AddressConflict(conflict)));
+        assert!(world.stack.addresses().all(|own| own != address));
+        // Later ones do not hide it, and once it is settled it is defended.
+        let mut world = optimistic();
+        for _ in 0..4 {
+            world.after(Duration::from_secs(2));
+            world.drain();
+        }
+        world.hear(&rival);
+        assert!(world.stack.addresses().any(|own| own == address), "{address} is kept");
+    }
+}
+
+/// Of several stacks of a host one speaks; the others use the addresses all the same.
+#[test]
+fn a_stack_that_does_not_speak_is_silent_at_the_start() {
+    for duplicates in
+        [DuplicateDetection::Off, DuplicateDetection::Optimistic, DuplicateDetection::Full]
+    {
+        let settings = portolan_stack::Config { duplicates, speaks: false, ..config() };
+        let mut world = World::fresh(settings);
+        while let Some(at) = world.stack.poll_timeout() {
+            world.now = at;
+            world.stack.handle_timeout(at);
+            assert_eq!(world.drain(), Vec::<Vec<u8>>::new());
+        }
+        assert_eq!(world.stack.addresses().count(), 3);
+    }
 }

@@ -94,7 +94,7 @@ impl Both {
             self.us.after(Duration::from_millis(1));
             let now = i64::try_from(self.us.now.as_micros()).unwrap();
             self.peer.poll(Instant::from_micros(now), &mut self.link, &mut self.sockets);
-            let World { stack, now } = &mut self.us;
+            let World { stack, now, .. } = &mut self.us;
             for frame in self.link.to_us.drain(..) {
                 stack.handle_frame(&frame, Checksum::Unknown, *now, &mut |_, _| 0);
             }

@@ -1,11 +1,15 @@
 //! What runs on each queue's thread of the host.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use portolan_host::{
     Config, Context, Ending, Error, Next, Program,
     stack::{
-        Event, Instant, UdpId,
+        DuplicateDetection, Event, Instant, UdpId,
         tcp::{self, ConnectionId, ListenerId, Ready},
     },
 };
@@ -71,7 +75,7 @@ impl Serving {
         tally: Arc<Tally>,
     ) -> Self {
         Self {
-            is_detecting: config.detect_duplicates,
+            is_detecting: config.duplicates == DuplicateDetection::Full,
             transports: options.transports,
             timeout: u32::try_from(options.timeout.as_secs()).unwrap_or(u32::MAX),
             tally,
@@ -224,11 +228,17 @@ impl Program for Serving {
             }
             if self.transports != Transports::Tcp && service.has_datagrams() {
                 // Each by itself, so that answers come from where the question went; all at once
-                // where they are not in use yet.
+                // where they are not in use yet. What somebody has at one address stays his.
+                let is_taken = |ip: &IpAddr| {
+                    let here = SocketAddr::new(*ip, port);
+                    places.iter().any(|it| it.address == here && it.service.has_datagrams())
+                };
                 let own: Vec<Option<IpAddr>> = match ip {
                     Some(ip) => vec![Some(ip)],
                     None if self.is_detecting => vec![None],
-                    None => context.stack.addresses().map(Some).collect(),
+                    None => {
+                        context.stack.addresses().filter(|ip| !is_taken(ip)).map(Some).collect()
+                    }
                 };
                 for ip in own {
                     self.ports.push((context.bind(ip, port)?, nth));

@@ -32,7 +32,7 @@ fn server(serve: &[&str]) -> (HostedServer, Endpoint) {
 
 fn connect(client: &Endpoint, port: u16) -> Connection {
     let to = SocketAddr::new("192.0.2.1".parse().unwrap(), port);
-    let mut connection = client.connect(to).unwrap();
+    let connection = client.connect(to).unwrap();
     connection.set_timeout(Some(Duration::from_secs(60)));
     connection
 }

@@ -8,7 +8,7 @@ fn address(text: &str) -> IpAddr {
 
 fn addresses(list: &[&str]) -> Addresses {
     let cidrs: Vec<Cidr> = list.iter().map(|text| text.parse().expect("an address")).collect();
-    Addresses::new(&cidrs, false, Instant::ZERO)
+    Addresses::new(&cidrs, DuplicateDetection::Off, Instant::ZERO)
 }
 
 #[test]

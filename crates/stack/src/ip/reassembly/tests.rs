@@ -101,6 +101,7 @@ proptest! {
 }
 
 /// CVE-2018-5390, CVE-2018-5391: the work for a fragment does not grow with those before it.
+/// RFC 1122, section 3.3.2.
 #[test]
 fn no_fragment_costs_more_than_the_bound() {
     let mut reassembly = Reassembly::new(4 << 20);

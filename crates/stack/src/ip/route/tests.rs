@@ -6,7 +6,7 @@ fn address(text: &str) -> IpAddr {
 
 fn own() -> Addresses {
     let cidrs = ["192.0.2.1/24", "2001:db8::1/64"].map(|text| text.parse().expect("an address"));
-    Addresses::new(&cidrs, false, Instant::ZERO)
+    Addresses::new(&cidrs, crate::DuplicateDetection::Off, Instant::ZERO)
 }
 
 #[test]

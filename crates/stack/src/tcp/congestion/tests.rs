@@ -191,6 +191,84 @@ fn after_a_pause_it_starts_slowly() {
     assert_eq!((congestion.window(), congestion.threshold()), (10_000, 70_000));
 }
 
+/// A round trip of this length: an ACK for each segment of the window.
+fn timed_round(congestion: &mut Congestion, rtt_ms: u64) {
+    let segments = congestion.window() / u32::from(MSS);
+    for left in (0..segments).rev() {
+        let acked = Acked {
+            bytes: MSS.into(),
+            unacknowledged: left * u32::from(MSS),
+            rtt: Some(Duration::from_millis(rtt_ms)),
+            ..Acked::default()
+        };
+        congestion.react(&acked, acked.unacknowledged, Some(RTT), at(0), true);
+    }
+}
+
+/// RFC 9406, section 4.2: after five rounds in which the window grew by a quarter each, the
+/// threshold is where it is, with nothing lost.
+#[test]
+fn a_queue_ends_the_first_slow_start() {
+    for algorithm in [Algorithm::NewReno, Algorithm::Cubic] {
+        let mut congestion = Congestion::new(algorithm, MSS);
+        timed_round(&mut congestion, 100);
+        timed_round(&mut congestion, 100);
+        assert_eq!(congestion.window(), 40_000);
+        // Eight segments until it is noticed, and a quarter of 32.
+        timed_round(&mut congestion, 120);
+        assert_eq!(congestion.window(), 56_000);
+        let mut before = 56_000;
+        for round in 1..5 {
+            assert!(congestion.in_slow_start());
+            timed_round(&mut congestion, 125);
+            let grown = congestion.window() - before;
+            assert!(grown.abs_diff(before / 4) <= 1_250, "round {round}: {grown} of {before}");
+            before = congestion.window();
+        }
+        assert!(!congestion.in_slow_start());
+        assert_eq!(congestion.threshold(), congestion.window());
+        // RFC 9438, section 4.10: K = 0, and W_max and cwnd_prior are the window.
+        let window = congestion.window();
+        timed_round(&mut congestion, 125);
+        timed_round(&mut congestion, 125);
+        let grown = congestion.window() - window;
+        assert!((500..=2 * u32::from(MSS)).contains(&grown), "{algorithm:?}: {grown}");
+    }
+}
+
+/// RFC 9406, section 4.3: only the first slow start, whose threshold is arbitrarily high; and it
+/// is the first one again if what ended it is undone.
+#[test]
+fn later_slow_starts_go_up_to_the_threshold() {
+    let mut congestion = Congestion::new(Algorithm::NewReno, MSS);
+    congestion.on_timeout(100_000, 0, true);
+    for rtt_ms in [100, 120, 140, 160] {
+        timed_round(&mut congestion, rtt_ms);
+    }
+    assert_eq!(congestion.window(), 16_000);
+    congestion.undo();
+    assert!(matches!(congestion.capacity, Capacity::Sought(_)));
+    assert_eq!(congestion.threshold(), u32::MAX);
+}
+
+/// RFC 9406, section 4.3: what the program leaves unused shows no queue.
+#[test]
+fn round_trips_of_an_unused_window_do_not_count() {
+    let mut congestion = Congestion::new(Algorithm::Cubic, MSS);
+    timed_round(&mut congestion, 100);
+    timed_round(&mut congestion, 120);
+    assert!(congestion.window() < 40_000);
+    for _ in 0..100 {
+        let rtt = Some(Duration::from_millis(130));
+        let acked = Acked { bytes: 1_000, rtt, ..Acked::default() };
+        congestion.react(&acked, 0, Some(RTT), at(0), false);
+    }
+    let window = congestion.window();
+    assert!(congestion.in_slow_start());
+    timed_round(&mut congestion, 130);
+    assert_eq!(congestion.window(), 2 * window);
+}
+
 #[test]
 fn prr_comes_down_in_proportion() {
     // RFC 9937, section 6: of 20 segments one is lost; 10 leave for 19 delivered (NewReno).
@@ -249,7 +327,7 @@ proptest! {
 
     #[test]
     fn nothing_overflows(
-        steps in prop::collection::vec((0_u8..9, any::<u32>(), any::<u32>()), 1..100),
+        steps in prop::collection::vec((0_u8..11, any::<u32>(), any::<u32>()), 1..100),
         algorithm in prop::sample::select(std::vec![Algorithm::NewReno, Algorithm::Cubic]),
         mss in any::<u16>(),
     ) {
@@ -266,6 +344,12 @@ proptest! {
                 5 => congestion.on_timeout(a, b, b % 2 == 0),
                 6 => congestion.on_ecn_echo(a, now),
                 7 => congestion.on_sent(a),
+                8 => congestion.pause(),
+                9 => {
+                    let rtt = Some(Duration::from_micros(u64::from(b % 200_000)));
+                    let acked = Acked { bytes: a, unacknowledged: b, rtt, ..Acked::default() };
+                    congestion.react(&acked, b, None, now, true);
+                }
                 _ => congestion.undo(),
             }
             prop_assert!(congestion.window() >= u32::from(mss) && congestion.window() <= 1 << 30);

@@ -15,7 +15,7 @@ use crate::{
         output::offered,
         replies::Reply,
         segment::{Arrived, Segment},
-        window::{default_mss, headers_len},
+        window::{headers_len, told_mss},
     },
 };
 
@@ -29,7 +29,7 @@ impl Tcp {
         now: Instant,
     ) {
         let theirs = &syn.options;
-        let mss = theirs.mss.unwrap_or(default_mss(&flow));
+        let mss = told_mss(theirs, &flow);
         let sequence = cookie::make(&self.keys.cookie, &flow, syn.sequence, mss, now);
         let mtu = (arrived.path_mtu)(flow.remote);
         let mut options = offered(&self.config, mtu.saturating_sub(headers_len(&flow)));

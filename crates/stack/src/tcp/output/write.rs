@@ -172,8 +172,12 @@ impl Connection {
         let is_first = self.sender.outstanding() == 0;
         let sender = &mut self.sender;
         if is_first && !plan.is_again {
-            let idle = now.since(sender.last_sent);
-            sender.congestion.on_idle(idle, sender.rtt.rto());
+            sender.congestion.on_idle(now.since(sender.last_sent), sender.rtt.rto());
+            // A window that one ACK acknowledged leaves the same emptiness behind, but no pause.
+            let quiet = now.since(sender.timer_base);
+            if sender.rtt.srtt().is_none_or(|srtt| quiet >= srtt) {
+                sender.congestion.pause();
+            }
         }
         let (una, spare) = (sender.una, &mut *context.spare);
         let sack = self.agreed.sack;

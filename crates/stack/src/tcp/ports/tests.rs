@@ -155,8 +155,8 @@ impl Opener {
     }
 }
 
-/// A range is filled to the last port, and stays full while connections come and go: no pick asks
-/// for many ports, and the last answer asks for none at all.
+/// RFC 6056, section 3.3.4: a range is filled to the last port, and stays full while connections
+/// come and go; no pick asks for many ports, and the last answer asks for none at all.
 #[test]
 fn a_full_range_costs_no_more_than_an_empty_one() {
     for range in [32_768..=60_999, 0..=u16::MAX, 50_000..=50_099] {
@@ -190,7 +190,7 @@ fn a_full_range_costs_no_more_than_an_empty_one() {
     }
 }
 
-/// Long-lived connections in the middle of the range: they are jumped over.
+/// RFC 6056, section 3.3.4: long-lived connections in the middle of the range are jumped over.
 #[test]
 fn a_long_row_of_taken_ports_is_not_walked() {
     let ports = ports(0..=u16::MAX);

@@ -3,7 +3,7 @@
 use core::{cmp::Reverse, time::Duration};
 
 use super::{
-    Ack, Acked, ECHO_GRANULARITY, Scoreboard, Stage,
+    Ack, Acked, Scoreboard, Stage,
     duplicate::Duplicates,
     memory::{Flags, Memory, Phase, duplicate_block},
     rack::Path,
@@ -70,6 +70,7 @@ impl Scoreboard {
         acked.newly_lost = self.detect_losses(memory, &Path::of(ack));
         acked.newly_lost += self.detect_duplicates(memory, phase_before, acked.bytes);
         acked.stage = self.settle(memory, phase_before, acked.newly_lost);
+        acked.unacknowledged = self.end().distance(self.una);
         acked
     }
 
@@ -187,8 +188,7 @@ impl Scoreboard {
 
     /// RFC 3522: the ACK was caused by something sent before the first retransmission.
     fn is_retransmission_late(&self, advanced: u32, ack: &Ack<'_>) -> bool {
-        let (Some(first), Some(echo)) = (self.first_resent_at, ack.echo) else { return false };
-        advanced > 0 && echo >= ack.now.since(first) + ECHO_GRANULARITY
+        advanced > 0 && self.first_resent_at.is_some_and(|first| ack.is_caused_before(first))
     }
 
     /// What is marked lost and was sent once is in flight after all.

@@ -9,7 +9,7 @@ use core::{cmp::Reverse, time::Duration};
 use portolan_wire::Seq;
 
 use super::{
-    Ack, ECHO_GRANULARITY, Scoreboard,
+    Ack, Scoreboard,
     memory::{Flags, Memory},
     record::{History, Record, State},
 };
@@ -63,8 +63,7 @@ impl Rack {
         let rtt = Duration::from_micros(rtt_us.into());
         if record.history.has(History::RESENT) {
             // The original arrived, not the retransmission.
-            let is_older = ack.echo.is_some_and(|echo| echo >= rtt + ECHO_GRANULARITY);
-            if is_older || ack.min_rtt.is_some_and(|min| rtt < min) {
+            if ack.is_caused_before(ack.now - rtt) || ack.min_rtt.is_some_and(|min| rtt < min) {
                 return;
             }
         }

@@ -53,7 +53,7 @@ fn the_length_that_is_told_follows_the_mtu() {
 /// RFC 9293, section 3.7.1; CVE-2019-11479: so small a segment is not believed.
 #[test]
 fn a_tiny_mss_is_not_believed() {
-    for mss in [0, 1, 20] {
+    for mss in [1, 20] {
         let mut hand = Hand::new(plain()).opened(given(SYN_ACK, 0, 1).mss(mss));
         hand.write(&pattern(1_000));
         assert_eq!(hand.left()[0].payload.len(), 48);
@@ -128,6 +128,63 @@ fn illegal_lengths_do_no_harm() {
         let segment = with_options(&hand, ACK, 1, options);
         give_unchecked(&mut hand, &segment);
         assert_eq!(hand.read(), b"data");
+    }
+}
+
+/// An option whose length is not that of its kind is as if it were not there, and one of length 0
+/// or 1, or that does not end within the header, ends them: what a listener of Linux 6.18 answers
+/// to these SYNs, and what it takes as a full segment. RFC 9293, MUST-7: handled without crashing.
+#[test]
+fn options_of_wrong_length_are_read_as_linux_does() {
+    const MSS: &[u8] = &[2, 4, 0x03, 0xe8];
+    const SCALE: &[u8] = &[3, 3, 7];
+    const SACK: &[u8] = &[4, 2];
+    const CLOCK: &[u8] = &[8, 10, 0, 0, 0, 9, 0, 0, 0, 0];
+    let cases: [(&[&[u8]], &str); 19] = [
+        (&[MSS, SCALE, SACK, CLOCK], "1000 scale sack clock"),
+        (&[&[2, 3, 5], SCALE, SACK, CLOCK], "536 scale sack clock"),
+        (&[&[2, 5, 3, 0xe8, 0], SCALE, SACK, CLOCK], "536 scale sack clock"),
+        (&[MSS, &[3, 4, 7, 7], SACK, CLOCK], "1000 sack clock"),
+        (&[MSS, &[3, 2], SACK, CLOCK], "1000 sack clock"),
+        (&[MSS, &[4, 3, 0], SCALE, CLOCK], "1000 scale clock"),
+        (&[&[8, 9, 0, 0, 0, 9, 0, 0, 0], MSS, SCALE, SACK], "1000 scale sack"),
+        (&[&[8, 11, 0, 0, 0, 9, 0, 0, 0, 0, 0], MSS, SCALE, SACK], "1000 scale sack"),
+        (&[MSS, &[3, 0], SACK, CLOCK], "1000"),
+        (&[MSS, &[3, 1], SACK, CLOCK], "1000"),
+        (&[MSS, &[99, 1], SACK, CLOCK], "1000"),
+        (&[MSS, &[99, 0], SACK, CLOCK], "1000"),
+        (&[MSS, SACK, &[8, 12, 0, 0, 0, 9, 0, 0, 0, 0]], "1000 sack"),
+        (&[MSS, SACK, &[99, 40, 3, 3, 7, 0]], "1000 sack"),
+        (&[MSS, SACK, SCALE, &[1, 1, 8]], "1000 scale sack"),
+        (&[MSS, &[0], SCALE, SACK, CLOCK], "1000"),
+        (&[&[2, 4, 0, 0], SCALE, SACK, CLOCK], "536 scale sack clock"),
+        (&[MSS, &[2, 4, 2, 0], SCALE, SACK, CLOCK], "512 scale sack clock"),
+        (&[MSS, &[3, 3, 15], SACK, CLOCK], "1000 scale sack clock"),
+    ];
+    for (options, expected) in cases {
+        let mut options = options.concat();
+        options.resize(options.len().next_multiple_of(4), 0);
+        let mut hand = Hand::listening(Config::default());
+        let syn = with_options(&hand, SYN, 0, &options);
+        give_unchecked(&mut hand, &syn);
+        let answer = hand.left().pop().unwrap().options;
+        let agreed = [
+            (answer.window_scale.is_some(), " scale"),
+            (answer.sack_permitted, " sack"),
+            (answer.timestamps.is_some(), " clock"),
+        ];
+        let agreed: std::string::String =
+            agreed.iter().filter(|(is_there, _)| *is_there).map(|(_, name)| *name).collect();
+        let ack = with_options(
+            &hand,
+            ACK,
+            1,
+            if answer.timestamps.is_some() { &[1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0] } else { &[] },
+        );
+        give_unchecked(&mut hand, &ack);
+        hand.id = hand.tcp.accept(hand.listener.unwrap(), hand.now).unwrap();
+        let mss = hand.info().segment_len + if answer.timestamps.is_some() { 12 } else { 0 };
+        assert_eq!(std::format!("{mss}{agreed}"), expected, "{options:?}");
     }
 }
 

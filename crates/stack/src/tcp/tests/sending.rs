@@ -1,6 +1,7 @@
 //! What leaves and in which pieces: RFC 9293, sections 3.7, 3.8.6.2.1 and 3.9.1.2.
 
 use super::{hand::*, *};
+use crate::tcp::congestion::Algorithm;
 
 /// RFC 9293, SHLD-28: as much as a segment takes.
 #[test]
@@ -165,4 +166,26 @@ fn after_a_pause_sending_starts_slowly() {
     pair.log.clear();
     pair.transmit();
     assert_eq!(pair.log.len(), 10);
+}
+
+/// RFC 9438, section 5.8, and RFC 5681, section 3.1: an ACK for all of the window is no pause, as
+/// those of peers that acknowledge every other segment are for a window of two.
+#[test]
+fn a_window_that_one_ack_acknowledges_grows() {
+    for congestion in [Algorithm::NewReno, Algorithm::Cubic] {
+        let config = Config { congestion, ..plain() };
+        let mut hand = Hand::new(config).opened(given(SYN_ACK, 0, 1).mss(1_000));
+        hand.write(&pattern(200_000));
+        hand.sent();
+        // All is lost, and the window is one segment.
+        hand.wait(Duration::from_secs(1));
+        let mut una = 1_001;
+        for _ in 0..50 {
+            hand.now += Duration::from_millis(20);
+            hand.give(given(ACK, 1, una));
+            una = hand.left().iter().map(Left::end).max().unwrap_or(una);
+        }
+        let window = hand.info().congestion_window;
+        assert!(window >= 14_000, "{congestion:?}: {window}");
+    }
 }

@@ -1,6 +1,6 @@
 //! How connections stand, for those who ask.
 
-use core::time::Duration;
+use core::{fmt, time::Duration};
 
 use crate::tcp::{ConnectionId, Error, Flow, Reason, State, Tcp, Trouble, connection::Connection};
 
@@ -86,5 +86,23 @@ impl Info {
             scaling: agreed.scaling,
             ecn: agreed.ecn,
         }
+    }
+}
+
+/// As RFC 9293 writes it.
+impl fmt::Display for State {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::SynSent => "SYN-SENT",
+            Self::SynReceived => "SYN-RECEIVED",
+            Self::Established => "ESTABLISHED",
+            Self::FinWait1 => "FIN-WAIT-1",
+            Self::FinWait2 => "FIN-WAIT-2",
+            Self::CloseWait => "CLOSE-WAIT",
+            Self::Closing => "CLOSING",
+            Self::LastAck => "LAST-ACK",
+            Self::TimeWait => "TIME-WAIT",
+            Self::Closed => "CLOSED",
+        })
     }
 }

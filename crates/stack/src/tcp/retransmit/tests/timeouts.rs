@@ -54,18 +54,43 @@ fn eifel_finds_a_timeout_needless() {
     assert_eq!(sender.board.in_flight(), 4_000);
 }
 
+/// RFC 3522, section 3.2: an echo that is as old as the retransmission shows nothing, wherever in
+/// the ticks of its clock both ends lie.
 #[test]
-fn eifel_leaves_a_real_timeout() {
-    let mut sender = Sender::with(5);
-    sender.wait(RTT);
-    sender.retransmission_timeout();
-    sender.resend(1);
-    sender.wait(RTT);
-    // Rounded up by less than a millisecond.
-    sender.echo = Some(RTT + Duration::from_micros(999));
-    let acked = sender.ack(1, &[]);
-    assert!(!acked.spurious);
-    assert_eq!(acked.stage, Stage::Timeout);
+fn eifel_leaves_what_was_needed() {
+    for (sent_us, took_us) in [(0, 100_000), (999, 99_002), (1, 99_998), (500, 100_499)] {
+        let echo_of = |sender: &Sender, sent: Instant| {
+            let ticks = sender.now.as_millis() - sent.as_millis();
+            Some(Duration::from_millis(ticks + 1))
+        };
+        let mut sender = Sender::with(5);
+        sender.wait(RTT * 3 + Duration::from_micros(sent_us));
+        sender.retransmission_timeout();
+        sender.resend(1);
+        let sent = sender.now;
+        sender.wait(Duration::from_micros(took_us));
+        sender.echo = echo_of(&sender, sent);
+        let acked = sender.ack(1, &[]);
+        assert!(!acked.spurious, "sent {sent_us} us after a tick, {took_us} us ago");
+        assert_eq!(acked.stage, Stage::Timeout);
+        // Fast recovery likewise.
+        let mut sender = Sender::with(8);
+        sender.wait(Duration::from_micros(sent_us));
+        sender.ack(0, &[(2, 6)]);
+        sender.resend(9);
+        let sent = sender.now;
+        sender.wait(Duration::from_micros(took_us));
+        sender.echo = echo_of(&sender, sent);
+        let acked = sender.ack(6, &[]);
+        assert!(!acked.spurious, "sent {sent_us} us after a tick, {took_us} us ago");
+        // A tick older is older.
+        let mut sender = Sender::with(8);
+        sender.ack(0, &[(2, 6)]);
+        sender.resend(9);
+        sender.wait(Duration::from_millis(5));
+        sender.echo = echo_of(&sender, sender.now - Duration::from_millis(6));
+        assert!(sender.ack(6, &[]).spurious);
+    }
 }
 
 #[test]
