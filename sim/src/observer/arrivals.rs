@@ -60,13 +60,14 @@ impl Arrivals {
         now: Instant,
     ) -> bool {
         let header = segment.packet.repr();
-        self.heard_at = Some(now);
         let is_last_word = self.is_last_word(&header, expected);
         if header.flags.contains(Flags::RST) {
             self.reset = true;
             self.reset_at = Some(header.sequence);
             return false;
         }
+        // RST that is not believed is no sign of life.
+        self.heard_at = Some(now);
         self.finished |= header.flags.contains(Flags::FIN);
         let mut is_new = false;
         let is_syn = header.flags.contains(Flags::SYN);
