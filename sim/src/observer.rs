@@ -3,7 +3,7 @@
 //! For each connection and each of its ends the observer keeps what that end sent, and what arrived
 //! there unharmed. From that follows what the end may send next.
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use portolan_stack::Instant;
 use portolan_wire::{Check, protocol, tcp::Flags};
@@ -189,6 +189,11 @@ impl Observer {
             return Err(Violation::new("state", what));
         }
         let of_time = cause == Cause::TIME && now.is_none();
+        let waited = at.since(connection.lives[host].since());
+        if of_time && state(before) == State::TimeWait && waited < TIME_WAIT_LEAST {
+            let what = format!("host {host}, {local} to {remote}: TIME-WAIT ends after {waited:?}");
+            return Err(Violation::new("state", what));
+        }
         let (state, since) = (state(before), connection.lives[host].since());
         let given_up = (of_time && state != State::TimeWait).then_some(GivenUp { state, since });
         connection.ends[host].has_given_up |= given_up.is_some();
@@ -324,6 +329,9 @@ pub fn said(packet: &portolan_wire::tcp::Packet<'_>) -> String {
     )
 }
 
+/// Twice the maximum segment lifetime, as the stack has it (RFC 9293, section 3.6.1), and what a
+/// wheel of milliseconds rounds.
+const TIME_WAIT_LEAST: Duration = Duration::from_millis(59_999);
 /// Far above what timers can send while nothing gets through: they back off.
 const WITHOUT_PROGRESS_MAX: u32 = 1_000;
 
