@@ -311,7 +311,10 @@ impl End {
         let number = header.acknowledgment;
         let Some(accepted) = self.accepted else { return Ok(()) };
         if header.flags.contains(Flags::SYN) && self.acknowledged.is_some() {
-            // An old duplicate of the peer's SYN gets the same cookie again.
+            // An old duplicate of the peer's SYN gets the same cookie again, and with it another
+            // connection may begin that cannot be told from this one: what it takes, and how much
+            // it offers, is counted anew.
+            (self.acknowledged, self.edge) = (None, None);
             return Ok(());
         }
         if self.acknowledged.is_some_and(|before| number.before(before)) {

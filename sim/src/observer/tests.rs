@@ -53,6 +53,22 @@ fn a_window_does_not_shrink_but_closes() {
     assert_eq!(wire.broken.expect("its right edge goes back").rule, "window");
 }
 
+/// The SYN|ACK of a cookie is the same for a duplicate of the SYN; the connection that comes of it
+/// may offer less than the one before.
+#[test]
+fn a_cookie_that_was_sent_again_begins_anew() {
+    let mut wire = Wire::established();
+    wire.says(0, Flags::ACK, 101, 501, 400);
+    wire.says(1, Flags::ACK, 501, 501, 0);
+    wire.says(1, Flags::SYN | Flags::ACK, 500, 101, 0);
+    wire.window = 900;
+    wire.says(1, Flags::ACK, 501, 501, 0);
+    assert_eq!(wire.broken, None);
+    wire.window = 800;
+    wire.says(1, Flags::ACK, 501, 501, 0);
+    assert_eq!(wire.broken.expect("its right edge goes back").rule, "window");
+}
+
 /// RFC 9293, section 3.8.6: no new data beyond a window that the peer has taken back; what was sent
 /// before may leave again.
 #[test]
