@@ -66,6 +66,27 @@ fn the_program_may_choose_how_long_to_try() {
     }
 }
 
+/// RFC 9293, section 3.8.6.1: a window that stays closed is asked for before the connection is given
+/// up, however short the program's patience is; who does not answer then is.
+#[test]
+fn a_closed_window_is_asked_for_at_least_once() {
+    let mut hand = Hand::new(plain());
+    hand.connect();
+    // A round trip so long that the first timeout is longer than the program's patience.
+    hand.wait(Duration::from_millis(900));
+    hand.give(given(SYN_ACK, 0, 1).mss(1_460));
+    hand.left();
+    hand.give(given(ACK, 1, 1).window(0));
+    let timeout = Some(Duration::from_secs(1));
+    hand.tcp.set_user_timeout(hand.id(), timeout, hand.now).unwrap();
+    hand.write(b"data");
+    assert_eq!(hand.wait(Duration::from_secs(4)).len(), 1);
+    assert_eq!((hand.state(), hand.tcp.counters().window_probes), (State::Established, 1));
+    let last = hand.wait(Duration::from_secs(10)).pop().unwrap();
+    assert!(last.in_words().starts_with("RST"), "{}", last.in_words());
+    assert_eq!((hand.state(), hand.tcp.counters().window_probes), (State::Closed, 1));
+}
+
 /// RFC 9293, MUST-22, MUST-23: SYN is repeated for three minutes at least, ever more seldom.
 #[test]
 fn syn_is_repeated_for_three_minutes() {
