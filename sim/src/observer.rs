@@ -174,6 +174,9 @@ impl Observer {
             let is_all = numbers.snd_una == numbers.snd_nxt;
             end.waits_since = (!is_all).then_some(at);
         }
+        if !was_there && cause.contains(Cause::COOKIE) {
+            end.begins_anew();
+        }
         if was_there != now.is_some() {
             let alive = &mut self.alive[host];
             alive.retain(|ends| *ends != (local, remote));

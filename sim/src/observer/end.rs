@@ -98,6 +98,12 @@ impl End {
         Ok(is_new || advances)
     }
 
+    /// A connection begins by an old duplicate with a cookie, which has the numbers of one that has
+    /// ended: what it takes, and how much it offers, is counted anew.
+    pub(super) fn begins_anew(&mut self) {
+        (self.acknowledged, self.edge) = (None, None);
+    }
+
     /// Whether the end has sent SYN with the number before this one, or with one that a cookie
     /// cannot be told from: it has the length of segments in its last bits.
     pub(super) fn has_begun_before(&self, number: Seq) -> bool {
@@ -311,10 +317,7 @@ impl End {
         let number = header.acknowledgment;
         let Some(accepted) = self.accepted else { return Ok(()) };
         if header.flags.contains(Flags::SYN) && self.acknowledged.is_some() {
-            // An old duplicate of the peer's SYN gets the same cookie again, and with it another
-            // connection may begin that cannot be told from this one: what it takes, and how much
-            // it offers, is counted anew.
-            (self.acknowledged, self.edge) = (None, None);
+            // An old duplicate of the peer's SYN gets the same cookie again.
             return Ok(());
         }
         if self.acknowledged.is_some_and(|before| number.before(before)) {
