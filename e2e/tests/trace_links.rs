@@ -179,6 +179,27 @@ fn what_this_host_drops_itself_was_not_sent() {
     over_lossy_links("egress", |_| true);
 }
 
+/// Connections to the listener, as pairs of their ends: client and server.
+fn connect_all(
+    address: SocketAddr,
+    listener: &TcpListener,
+    count: u64,
+) -> Vec<(std::net::TcpStream, std::net::TcpStream)> {
+    // Ends are told apart by their ports: what is lost and repeated comes in any order.
+    let mut clients: Vec<_> = thread::scope(|scope| {
+        let one = || std::net::TcpStream::connect(address).expect("it listens");
+        let all: Vec<_> = (0..count).map(|_| scope.spawn(one)).collect();
+        all.into_iter().map(|one| one.join().expect("it ends")).collect()
+    });
+    listener.set_nonblocking(true).expect("it can");
+    let accept = |_| {
+        let (end, peer) = portolan_e2e::wait_for("a connection", || listener.accept().ok());
+        let is_peer = |client: &std::net::TcpStream| client.local_addr().expect("it is up") == peer;
+        (clients.swap_remove(clients.iter().position(is_peer).expect("one")), end)
+    };
+    (0..count).map(accept).collect()
+}
+
 /// Moves bytes there and back while packets get lost, and checks what was counted.
 fn over_lossy_links(way: &str, is_plausible: fn(&Totals) -> bool) {
     const CONNECTIONS: u64 = 24;
@@ -186,8 +207,8 @@ fn over_lossy_links(way: &str, is_plausible: fn(&Totals) -> bool) {
     let mut world = World::new();
     let far = world.add_namespace();
     let lose = || [&world.host, &far].map(|place| lose_packets(place, way));
-    // A kernel that cannot send a SYN-ACK again forgets the connection (`reqsk_timer_handler`), which
-    // its client may believe to be open.
+    // A kernel that cannot send a SYN-ACK again forgets the connection (`reqsk_timer_handler`),
+    // which its client may believe to be open.
     let loses_handshakes = way == "ingress";
     if loses_handshakes {
         lose();
@@ -204,31 +225,15 @@ fn over_lossy_links(way: &str, is_plausible: fn(&Totals) -> bool) {
                     close(client, server);
                 }
             };
-            // Ends are told apart by their ports: what is lost and repeated comes in any order.
-            let clients = scope.spawn(|| {
-                let one = || std::net::TcpStream::connect(address).expect("it listens");
-                let all: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(one)).collect();
-                all.into_iter().map(|one| one.join().expect("it ends")).collect::<Vec<_>>()
-            });
-            listener.set_nonblocking(true).expect("it can");
-            let accept = |_| portolan_e2e::wait_for("a connection", || listener.accept().ok());
-            let accepted: Vec<_> = (0..CONNECTIONS).map(accept).collect();
-            let mut clients = clients.join().expect("they end");
+            let pairs = connect_all(address, &listener, CONNECTIONS);
             if !loses_handshakes {
                 lose();
             }
-            let mut working: Vec<_> = accepted
-                .into_iter()
-                .map(|(end, peer)| {
-                    let is_peer = |client: &std::net::TcpStream| {
-                        client.local_addr().expect("it is up") == peer
-                    };
-                    let client =
-                        clients.swap_remove(clients.iter().position(is_peer).expect("one"));
-                    let work = server(end);
-                    scope.spawn(move || work(client))
-                })
-                .collect();
+            let working = pairs.into_iter().map(|(client, end)| {
+                let work = server(end);
+                scope.spawn(move || work(client))
+            });
+            let mut working: Vec<_> = working.collect();
             while !working.is_empty() {
                 thread::sleep(Duration::from_millis(100));
                 traced.read();

@@ -135,8 +135,8 @@ impl Connection {
     }
 
     /// The window stays closed: RFC 9293, section 3.8.6.1. The peer may keep it so for as long as
-    /// it answers (MUST-37), and is asked once at least, also where the program's patience is shorter
-    /// than the first timeout.
+    /// it answers (MUST-37), and is asked once at least, also where the program's patience is
+    /// shorter than the first timeout.
     fn handle_window_timeout(&mut self, context: &mut Context<'_>) {
         if self.sender.retries > 0 && self.is_given_up(context) {
             return;

@@ -66,8 +66,8 @@ fn the_program_may_choose_how_long_to_try() {
     }
 }
 
-/// RFC 9293, section 3.8.6.1: a window that stays closed is asked for before the connection is given
-/// up, however short the program's patience is; who does not answer then is.
+/// RFC 9293, section 3.8.6.1: a window that stays closed is asked for before the connection is
+/// given up, however short the program's patience is; who does not answer then is.
 #[test]
 fn a_closed_window_is_asked_for_at_least_once() {
     let mut hand = Hand::new(plain());
